@@ -36,7 +36,8 @@ enum class outcome : std::uint8_t {
 
 struct placer_options {
     subset_options subsets;
-    double damage_weight = 0.02;  // λ: a placement may cost this share of step time to save an island
+    double damage_weight = 0.02;                   // λ: a placement may cost this share of step time to save an island
+    std::uint64_t (*now_us)() noexcept = nullptr;  // the caller's clock, asked only for requests with a deadline
 };
 
 class placer {

@@ -19,11 +19,19 @@ enum class pattern : std::uint8_t { ring_allreduce };  // more come with the pat
 [[nodiscard]] std::string_view name_of(pattern p) noexcept;
 
 struct request {
-    std::uint32_t nodes = 1;          // exactly so many nodes; ≥ 1
+    std::uint32_t nodes = 1;          // exactly so many nodes; ≥ 1 (0: see gpus_total)
     std::uint32_t gpus_per_node = 1;  // on each of them; 1 … 64. A whole-node job asks for all of a class
     pattern talks = pattern::ring_allreduce;
     double message_bytes = 64e6;    // bytes all-reduced a step (a gradient bucket)
-    std::uint32_t deadline_us = 0;  // 0: none; after it the best candidate so far is taken
+    std::uint32_t deadline_us = 0;  // 0: none; after it the best candidate so far is taken (placer_options::now_us)
+
+    // A job that names only a total: `nodes` must be 0 and gpus_per_node is ignored. It gets exactly gpus_total GPUs
+    // on the fewest nodes that hold them, between min_nodes and max_nodes (0: no limit), at least one on each.
+    std::uint32_t gpus_total = 0;
+    std::uint32_t min_nodes = 1;
+    std::uint32_t max_nodes = 0;
+
+    bool details = true;  // false: nodes, GPUs, predicted and damage only; no ranks, no runner-up
 };
 
 // Predicted time of one step, in µs, by term. The terms add up to step_us.
@@ -57,7 +65,9 @@ struct answer {
     std::vector<node_share> nodes;  // in rank order
     std::vector<rank_place> ranks;  // [rank]; node by node, ring order inside a node
     prediction predicted;
-    double damage = 0;  // what is lost of the cluster's islands and leaves, 0 … 1
+    // What the cluster's islands and leaves lose, 0 … 1: half of it the mean subset damage of the nodes used (see
+    // subset_choice), the other half the share of the leaves used that were untouched before and are not used up.
+    double damage = 0;
     bool has_runner_up = false;
     std::vector<node_share> runner_up_nodes;  // the next best set of nodes or GPUs
     prediction runner_up;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -21,16 +22,38 @@ namespace placement {
 inline constexpr std::size_t max_table_gpus = 16;  // above, subsets are searched, not tabulated
 
 struct subset_options {
-    double message_bytes = 64e6;  // size at which subsets are compared
+    double message_bytes = 64e6;  // size at which subsets are compared, ≥ 0
+    // Ring times of one subset size that differ by less are equal: a measured board repeats within ±2 %,
+    // and such noise must not break a pair or cross a socket. 0: the exact time decides.
+    double equal_within = 0.05;
 };
 
-// A subset and why it was taken. Compared in this order: predicted ring time (classes of 1 %, so that
-// noise does not decide), damage, NUMA nodes touched, NIC distance, then lowest mask.
+// A subset and why it was taken. Compared in this order: time class, damage, NUMA nodes touched, GPUs that share
+// a NIC, distance to the NICs, then lowest mask.
+//
+// Time classes: the ring times of all subsets of one size, sorted, are cut into windows [t, t · (1 + equal_within)],
+// each starting at the first time that the window before does not hold. The order is total (hence transitive), and
+// the chosen subset is never slower than the fastest one by more than equal_within.
+//
+// Damage of taking S from F: 1 − V(F∖S) / (the greatest V of any set of that size), 0 when nothing is left. V(R) is
+// the most that R can hold of disjoint subsets of the usual job sizes (2, 4, 8, half a node, an island), each worth
+// its size × (best ring time of that size / its own time class) × (0.95 for each NUMA node beyond the fewest possible).
 struct subset_choice {
     gpu_mask gpus = 0;
     double ring_us = 0;           // predicted ring all-reduce of message_bytes over the subset; 0 for one GPU
-    double damage = 0;            // what the free GPUs left over lose, 0 … 1 (broken pairs and islands)
+    double damage = 0;            // how far the free GPUs left over are from the best so many, 0 … 1
     std::uint8_t numa_nodes = 0;  // CPU-bearing NUMA nodes touched; 0 unknown
+};
+
+// The two numbers that decide a ring's time, over the hops of the best ring of a subset:
+//   time(n bytes) = 2(p−1) · alpha_us + 2(p−1)/p · n / gb_per_s      (p GPUs; n/1000 for µs)
+struct ring_cost {
+    double alpha_us = 0;                                        // slowest latency of a hop
+    double gb_per_s = std::numeric_limits<double>::infinity();  // lowest bandwidth of a hop; infinite for one GPU
+    [[nodiscard]] double time_us(unsigned p, double bytes) const noexcept {
+        if (p < 2) return 0;
+        return 2.0 * (p - 1) * alpha_us + 2.0 * (p - 1) / p * bytes / (gb_per_s * 1e3);
+    }
 };
 
 class subset_table {
@@ -40,9 +63,10 @@ public:
     subset_table(subset_table&&) noexcept;
     subset_table& operator=(subset_table&&) noexcept;
 
-    // Complete tables for ≤ 16 GPUs (exact: the ring order of every subset is the best one);
-    // for more, tables a block of islands and a search (never worse than greedy; exact() is false).
-    // Fails with bad_input when the class has no GPU→GPU cost layer. 16 irregular GPUs: ≤ 1 s.
+    // Complete tables for ≤ 16 GPUs (exact: the ring of every subset is the fastest one);
+    // for more, a search at every call (greedy growth from every free GPU, then swaps; exact() is false).
+    // Fails with bad_input when a class of two or more GPUs has no GPU→GPU cost layer, a cell of it is missing or is
+    // not a cost, or an option is no finite number ≥ 0. 8 GPUs: ≈ 1 ms, 16 irregular GPUs: ≤ 1 s.
     [[nodiscard]] static topo::result<subset_table> build(const topo::node_class& hardware,
                                                           const subset_options& options);
 
@@ -51,16 +75,21 @@ public:
 
     // The best `wanted` GPUs out of `free` that include all of `must`. Exactly `wanted` bits, or none
     // when impossible (fewer free, must not free). Damage depends on `free`: a job of one GPU takes the rest of an
-    // already broken pair. Never allocates. ≤ 0.1 µs for 8 GPUs, ≤ 0.5 µs for 16 (mean).
+    // already broken pair. Never allocates. One look-up (≤ 0.1 µs) up to 16 GPUs when `must` is empty; otherwise a
+    // scan of the subsets of that size. Above 16 GPUs a search: milliseconds at worst.
     [[nodiscard]] std::optional<subset_choice> best(gpu_mask free, unsigned wanted, gpu_mask must = 0) const noexcept;
-    // The best that differs from `taken`.
+    // The best that differs from `taken`. A scan of the subsets of that size: ≤ 20 µs for 16 GPUs.
     [[nodiscard]] std::optional<subset_choice> runner_up(gpu_mask free, unsigned wanted, gpu_mask taken,
                                                          gpu_mask must = 0) const noexcept;
 
     // Score of one given subset against `free` (the numbers best() compares). gpus must be ⊆ free.
     [[nodiscard]] subset_choice score(gpu_mask gpus, gpu_mask free) const noexcept;
 
-    // GPUs of the subset in the order of its best ring, lowest GPU first; written to `out` (size ≥ count). O(count).
+    // What decides the time of the subset's best ring. O(1) up to 16 GPUs.
+    [[nodiscard]] ring_cost ring(gpu_mask gpus) const noexcept;
+
+    // GPUs of the subset in the order of its best ring, lowest GPU first; written to `out` (size ≥ count, else
+    // nothing is written). Returns how many. O(count).
     std::size_t ring_order(gpu_mask gpus, std::span<std::uint8_t> out) const noexcept;
 
 private:

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/placer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "placement/placer_state.hpp"
+
+namespace placement {
+
+std::string_view text_of(outcome o) noexcept {
+    switch (o) {
+        case outcome::placed: return "placed";
+        case outcome::too_few_gpus:
+            return "the allowed nodes do not have that many free GPUs; ask for fewer, allow more nodes or wait";
+        case outcome::unreachable:
+            return "enough GPUs are free, but only on nodes of fabrics that do not meet; ask for fewer nodes or wait";
+        case outcome::bad_request:
+            return "a job needs 1 or more nodes, 1 to 64 GPUs on each and a message size ≥ 0; correct the request";
+    }
+    return "unknown outcome";
+}
+
+placer::state::state(const topo::cluster& c, const placer_options& chosen, std::vector<subset_table> built)
+    : cluster(&c),
+      options(chosen),
+      tables(std::move(built)),
+      net(c),
+      predictions(c, net, tables),
+      nodes(
+          c, net,
+          [this](topo::class_id id, gpu_mask free, unsigned k, job_kind kind) { return slowness(id, free, k, kind); }),
+      choice(net, nodes) {
+    allowed_.resize(nodes.word_count());
+    eligible_.resize(nodes.word_count());
+    narrowed_.resize(nodes.word_count());
+    trial_.reserve(nodes.node_count());
+    leaf_take_.emplace_back(net.groups(0), 0u);
+    for (int level = 0; level < net.levels(); ++level)
+        histogram_.emplace_back(net.groups(level) * (nodes.max_gpus() + 2), 0u);
+}
+
+// Above the size of the tables a search for every change would cost milliseconds: the class's first GPUs stand for all.
+double placer::state::slowness(topo::class_id c, gpu_mask free, unsigned k, job_kind kind) noexcept {
+    const subset_table& t = tables[c.value];
+    const double bytes = options.subsets.message_bytes;
+    const gpu_mask gpus = t.exact() ? t.best(free, k)->gpus : topo::first_gpus(k);
+    const ring_cost inside = t.ring(gpus);
+    if (kind == job_kind::one_node) return inside.time_us(k, bytes);
+    return 1 / std::min(inside.gb_per_s, predictions.node_to_node_gb_per_s(c, gpus));
+}
+
+void placer::state::allow(node_filter allowed) noexcept {
+    if (allowed.empty()) {
+        std::fill(allowed_.begin(), allowed_.end(), ~std::uint64_t{0});
+        return;
+    }
+    const std::size_t given = std::min(allowed.size(), allowed_.size());
+    std::copy_n(allowed.begin(), given, allowed_.begin());
+    std::fill(allowed_.begin() + static_cast<std::ptrdiff_t>(given), allowed_.end(), 0);
+}
+
+bool placer::state::late(const request& wanted) const noexcept {
+    return wanted.deadline_us > 0 && options.now_us != nullptr && options.now_us() - started_us_ >= wanted.deadline_us;
+}
+
+outcome placer::state::choose(const request& wanted, node_filter allowed, answer& out) noexcept {
+    out.nodes.clear();
+    out.ranks.clear();
+    out.runner_up_nodes.clear();
+    out.has_runner_up = false;
+    out.predicted = out.runner_up = {};
+    out.damage = out.runner_up_damage = 0;
+    if (!std::isfinite(wanted.message_bytes) || wanted.message_bytes < 0) return outcome::bad_request;
+    if (wanted.deadline_us > 0 && options.now_us != nullptr) started_us_ = options.now_us();
+    allow(allowed);
+    outcome how = outcome::bad_request;
+    if (wanted.gpus_total > 0) {
+        how = choose_total(wanted, out);
+    } else if (wanted.nodes > 0 && wanted.gpus_per_node > 0 && wanted.gpus_per_node <= topo::max_gpus_per_node) {
+        how = wanted.nodes == 1 ? choose_one(wanted, wanted.gpus_per_node, out)
+                                : choose_several(wanted, wanted.nodes, wanted.gpus_per_node, out);
+    }
+    if (how == outcome::placed) {
+        complete(wanted, out);
+    } else {
+        out.nodes.clear();
+        out.runner_up_nodes.clear();
+        out.has_runner_up = false;
+    }
+    return how;
+}
+
+void placer::state::pick_gpus(std::vector<node_share>& shares, unsigned gpus) const noexcept {
+    for (auto& s : shares) {
+        const auto best = tables[nodes.hardware(s.node.value).value].best(nodes.free(s.node.value), gpus);
+        s.gpus = best ? best->gpus : 0;
+    }
+}
+
+double placer::state::damage_of(std::span<const node_share> shares) noexcept {
+    if (shares.empty()) return 0;
+    auto& take = leaf_take_.front();
+    double inside = 0;
+    std::uint32_t leaves = 0;
+    for (const auto& s : shares) {
+        const std::uint32_t n = s.node.value;
+        inside += tables[nodes.hardware(n).value].score(s.gpus, nodes.free(n) | s.gpus).damage;
+        // A node of which a part stays free leaves its leaf broken, so it does not count as used up.
+        const bool used_up = (nodes.free(n) & ~s.gpus) == 0;
+        std::uint32_t& here = take[net.group_of(n, 0)];
+        leaves += here == 0 ? 1u : 0u;
+        here += used_up ? 2u : 1u;
+    }
+    std::uint32_t broken = 0;
+    for (const auto& s : shares) {
+        const std::uint32_t leaf = net.group_of(s.node.value, 0);
+        if (take[leaf] == 0) continue;
+        broken += nodes.untouched(0, leaf) && take[leaf] != 2 * net.nodes_in(0, leaf) ? 1u : 0u;
+        take[leaf] = 0;
+    }
+    return 0.5 * inside / static_cast<double>(shares.size()) + 0.5 * broken / leaves;
+}
+
+void placer::state::fill_ranks(answer& out) const noexcept {
+    out.ranks.clear();
+    std::array<std::uint8_t, topo::max_gpus_per_node> order;
+    for (const auto& s : out.nodes) {
+        const topo::class_id id = nodes.hardware(s.node.value);
+        const auto& gpus = cluster->classes()[id.value].gpus;
+        const std::size_t p = tables[id.value].ring_order(s.gpus, order);
+        for (std::size_t i = 0; i < p; ++i) {
+            const std::uint8_t g = order[i];
+            out.ranks.push_back(
+                {s.node, g, predictions.where(id).nic[g],
+                 predictions.where(id).numa[g] < 0 ? std::int16_t{-1} : static_cast<std::int16_t>(gpus[g].numa)});
+        }
+    }
+}
+
+void placer::state::complete(const request& wanted, answer& out) noexcept {
+    out.predicted = predictions.predict(out.nodes, wanted.message_bytes);
+    out.damage = damage_of(out.nodes);
+    if (wanted.details) fill_ranks(out);
+}
+
+placer::placer(std::unique_ptr<state> s) noexcept : state_(std::move(s)) {}
+placer::~placer() = default;
+placer::placer(placer&&) noexcept = default;
+placer& placer::operator=(placer&&) noexcept = default;
+
+topo::result<placer> placer::make(const topo::cluster& c, const placer_options& options) {
+    if (!std::isfinite(options.damage_weight) || options.damage_weight < 0)
+        return topo::error{topo::errc::bad_input, "damage_weight", "must be finite and not negative",
+                           "use a small share such as 0.02"};
+    std::vector<subset_table> tables;
+    for (const auto& hardware : c.classes()) {
+        auto built = subset_table::build(hardware, options.subsets);
+        if (!built) return built.failure();
+        tables.push_back(std::move(*built));
+    }
+    return placer(std::make_unique<state>(c, options, std::move(tables)));
+}
+
+void placer::set_free(node_id node, gpu_mask free) noexcept {
+    if (node.value < state_->nodes.node_count()) state_->nodes.set_free(node.value, free);
+}
+
+gpu_mask placer::free(node_id node) const noexcept {
+    return node.value < state_->nodes.node_count() ? state_->nodes.free(node.value) : 0;
+}
+
+outcome placer::choose(const request& wanted, node_filter allowed, answer& out) const noexcept {
+    return state_->choose(wanted, allowed, out);
+}
+
+void placer::predict(const request& wanted, answer& io) const noexcept {
+    request full = wanted;
+    full.details = true;
+    state_->complete(full, io);
+}
+
+const subset_table& placer::table(topo::class_id c) const noexcept { return state_->tables[c.value]; }
+
+}  // namespace placement

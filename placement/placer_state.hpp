@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a placer holds, and the parts of choose(). Internal to placement/.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "placement/fabric_index.hpp"
+#include "placement/node_choice.hpp"
+#include "placement/node_index.hpp"
+#include "placement/placer.hpp"
+#include "placement/predictor.hpp"
+
+namespace placement {
+
+struct placer::state {
+    // One scored way to place the job. Lower step wins unless within λ; then the lower rank by structure.
+    struct scored {
+        node_plan plan;
+        bool mixed = false;   // nodes of several classes
+        unsigned tier = 0;    // recipe of the eligible nodes: quality tier and
+        topo::class_id only;  // class; invalid: all
+        double step_us = std::numeric_limits<double>::infinity();
+        double damage = 0;
+    };
+    // One node of a one-node job.
+    struct lone {
+        std::uint32_t node = no_group;
+        subset_choice choice;
+        bool breaks_node = false;
+        bool breaks_leaf = false;
+        unsigned free_gpus = 0;
+        std::uint32_t whole_in_leaf = 0;
+        double step_us = 0;
+    };
+    static constexpr std::size_t max_lone = 8;     // K of the node choice
+    static constexpr std::size_t max_scored = 12;  // all tiers, the whole, three classes, one spare
+
+    state(const topo::cluster& c, const placer_options& chosen, std::vector<subset_table> built);
+
+    [[nodiscard]] outcome choose(const request& wanted, node_filter allowed, answer& out) noexcept;
+    // Damage and predicted time of out.nodes, and its ranks when asked for.
+    void complete(const request& wanted, answer& out) noexcept;
+
+private:
+    // choose_one.cpp
+    outcome choose_one(const request& wanted, unsigned gpus, answer& out) noexcept;
+    [[nodiscard]] std::size_t gather(node_index::words bits, unsigned gpus, std::array<lone, max_lone>& out) noexcept;
+    void judge(lone& l, unsigned gpus, double bytes) noexcept;
+    [[nodiscard]] bool before(const lone& a, const lone& b) const noexcept;
+    // choose_several.cpp
+    outcome choose_several(const request& wanted, std::uint32_t nodes, unsigned gpus, answer& out) noexcept;
+    bool narrow(unsigned tier, topo::class_id only, unsigned gpus, std::uint32_t nodes) noexcept;
+    void score(scored& s, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
+    void find_second(const request& wanted, std::uint32_t nodes, unsigned gpus, std::size_t won, answer& out) noexcept;
+    void keep_second(const scored& s, double bytes, answer& out) noexcept;
+    // choose_total.cpp
+    outcome choose_total(const request& wanted, answer& out) noexcept;
+    [[nodiscard]] std::uint32_t fewest_nodes(int level, std::uint32_t group, std::uint32_t gpus) const noexcept;
+    void fill_histogram() noexcept;
+    [[nodiscard]] outcome find_group(std::uint32_t gpus, std::uint32_t min, std::uint32_t max,
+                                     std::uint32_t& count) noexcept;
+    bool place_evenly(const request& wanted, std::uint32_t count, answer& out) noexcept;
+    bool place_fully(const request& wanted, std::uint32_t count, answer& out) noexcept;
+    void place_anyhow(std::uint32_t gpus, std::uint32_t count, answer& out) noexcept;
+    void sort_by_fabric(std::vector<node_share>& shares) const noexcept;
+    void other_gpus(const request& wanted, answer& out) noexcept;
+    // placer.cpp
+    void allow(node_filter allowed) noexcept;
+    void fill_ranks(answer& out) const noexcept;
+    [[nodiscard]] double damage_of(std::span<const node_share> nodes) noexcept;
+    void pick_gpus(std::vector<node_share>& nodes, unsigned gpus) const noexcept;
+    [[nodiscard]] bool late(const request& wanted) const noexcept;
+    [[nodiscard]] double slowness(topo::class_id c, gpu_mask free, unsigned k, job_kind kind) noexcept;
+
+public:
+    const topo::cluster* cluster;
+    placer_options options;
+    std::vector<subset_table> tables;
+    fabric_index net;
+    predictor predictions;
+    node_index nodes;
+    node_choice choice;
+
+private:
+    std::uint64_t started_us_ = 0;
+    std::vector<std::uint64_t> allowed_;   // the caller's filter, one word for each of ours
+    std::vector<std::uint64_t> eligible_;  // of those, the ones with enough free GPUs
+    std::vector<std::uint64_t> narrowed_;  // of those, the ones of a recipe
+    std::vector<node_share> trial_;
+    std::array<scored, max_scored> scored_;
+    std::size_t scored_count_ = 0;
+    std::vector<std::vector<std::uint32_t>> leaf_take_;  // [0][leaf] nodes of a job under a leaf; zeros between calls
+    std::vector<std::vector<std::uint32_t>> histogram_;  // [level][group × (max + 2) + k] allowed nodes with ≥ k free
+};
+
+}  // namespace placement
