@@ -210,8 +210,10 @@ class SlurmCluster:
                                          os.path.join(self.folder, f"slurmd.{name}.out"))
 
     def _wait_for_nodes(self):
+        """Until every slurmd has registered (after a restart of slurmctld too: it uses no node before)."""
         def ready():
-            return all(not n.state & {"UNKNOWN", "DOWN", "NOT_RESPONDING"} for n in self.nodes().values())
+            return all(n.fields.get("SlurmdStartTime", "None") != "None" and not n.state & {"UNKNOWN", "NOT_RESPONDING"}
+                       for n in self.nodes().values())
         if not self.layout.cloud:
             self._until(lambda: all(d.alive() for d in self.slurmds.values()) and ready(),
                         self.START_SECONDS, "the slurmds' registration", self.ctld)
@@ -258,7 +260,7 @@ class SlurmCluster:
             os.remove(self.atoll_conf_path)
 
     def default_atoll_conf(self):
-        return f"cluster: {self.cluster_path}\nallow_simulated: {'true' if self.allow_simulated else 'false'}\n"
+        return f"cluster_file: {self.cluster_path}\nallow_simulated: {'true' if self.allow_simulated else 'false'}\n"
 
     def _write_plugin_files(self):
         if not self.plugin:
@@ -330,15 +332,21 @@ class SlurmCluster:
         return self.wait_state(job_id, *(("CONFIGURING", "RUNNING") if self.layout.cloud else ("RUNNING",)),
                                seconds=seconds_to_start)
 
-    def allocate(self, *options, seconds=20.0):
+    def allocate(self, *options, within=0.0):
         """salloc --no-shell: an allocation tried at once, not at the scheduler's next turn; the Job.
 
-        SlurmError when it is not granted at once. Not for CLOUD nodes (salloc waits for them to boot)."""
-        done = self.try_run("salloc", "--no-shell", "--immediate=1", *options, seconds=seconds)
-        granted = re.search(r"Granted job allocation (\d+)", done.stderr)
-        if done.returncode or not granted:
-            raise SlurmError(f"salloc {' '.join(options)}: exit {done.returncode}: {done.stderr.strip()}")
-        return self.job(int(granted.group(1)))
+        SlurmError when it is not granted (tried again for `within` seconds, when nodes need a moment). It is also
+        refused while a job of higher priority waits: submit those with --hold. Not for CLOUD nodes (salloc waits
+        for them to boot)."""
+        until = time.monotonic() + within
+        while True:
+            done = self.try_run("salloc", "--no-shell", "--immediate=1", *options)
+            granted = re.search(r"Granted job allocation (\d+)", done.stderr)
+            if done.returncode == 0 and granted:
+                return self.job(int(granted.group(1)))
+            if time.monotonic() >= until:
+                raise SlurmError(f"salloc {' '.join(options)}: exit {done.returncode}: {done.stderr.strip()}")
+            time.sleep(0.2)
 
     def cancel(self, *job_ids, wait=True, seconds=30.0):
         if not job_ids:
@@ -374,9 +382,11 @@ class SlurmCluster:
             raise SlurmError(f"slurmctld did not end on signal {number} in {seconds} s")
 
     def restart_ctld(self, number=signal.SIGTERM):
-        """Ends slurmctld (SIGTERM, or SIGKILL for a crash) and starts it again from its saved state."""
+        """Ends slurmctld (SIGTERM, or SIGKILL for a crash) and starts it again from its saved state; waits until
+        its nodes have registered again (about 5 s)."""
         self.stop_ctld(number)
         self._start_ctld()
+        self._wait_for_nodes()
 
     def reconfigure(self):
         self.run("scontrol", "reconfigure")

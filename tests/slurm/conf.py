@@ -26,6 +26,7 @@ class Layout:
     memory_mb: int = 64000
     links: tuple = ()
     stock_links: bool = True
+    gres_cores: str = "near"  # Cores= of each GPU in gres.conf: "near" its socket, "all" cores, "" no Cores=
     leaves: list = None
     cloud: bool = False
     partitions: tuple = ("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",)
@@ -156,8 +157,9 @@ def _gres_conf(folder, layout):
     for gpu in range(layout.gpus):
         cores = layout.cores_of_gpu(gpu)
         links = f" Links={','.join(layout.links_row(gpu))}" if layout.links and layout.stock_links else ""
-        lines.append(f"NodeName=g[1-{layout.nodes}] Name=gpu{kind} File={folder}/dev/gpu{gpu} "
-                     f"Cores={cores[0]}-{cores[-1]}{links}")
+        told = {"near": f" Cores={cores[0]}-{cores[-1]}",
+                "all": f" Cores=0-{layout.sockets * layout.cores_per_socket - 1}", "": ""}[layout.gres_cores]
+        lines.append(f"NodeName=g[1-{layout.nodes}] Name=gpu{kind} File={folder}/dev/gpu{gpu}{told}{links}")
     return lines
 
 
