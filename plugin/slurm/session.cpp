@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "plugin/slurm/session.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace slurm_plugin {
+
+void node_set::resize(std::uint32_t nodes) {
+    words_.assign((nodes + 63) / 64, 0);
+    nodes_ = nodes;
+    first_ = words_.size();
+}
+
+void node_set::add(std::uint32_t node) noexcept {
+    if (node >= nodes_) return;
+    words_[node / 64] |= std::uint64_t{1} << (node % 64);
+    first_ = std::min<std::size_t>(first_, node / 64);
+}
+
+void node_set::add_words(const std::uint64_t* words, std::uint32_t bits) noexcept {
+    if (words == nullptr) return;
+    const std::uint32_t usable = std::min(bits, nodes_);
+    for (std::size_t w = 0; w < (usable + 63) / 64; ++w) {
+        std::uint64_t word = words[w];
+        if (usable - w * 64 < 64) word &= topo::first_gpus(usable - w * 64);
+        words_[w] |= word;
+        if (word != 0) first_ = std::min(first_, w);
+    }
+}
+
+void node_set::add_all() noexcept {
+    for (std::uint32_t w = 0; w < words_.size(); ++w) words_[w] = topo::first_gpus(nodes_ - w * 64);
+    first_ = 0;
+}
+
+bool node_set::take(std::uint32_t& node) noexcept {
+    for (; first_ < words_.size(); ++first_) {
+        std::uint64_t& word = words_[first_];
+        if (word == 0) continue;
+        node = static_cast<std::uint32_t>(first_ * 64) + static_cast<std::uint32_t>(std::countr_zero(word));
+        word &= word - 1;
+        return true;
+    }
+    return false;
+}
+
+session::session(arranged a, const config& c, topo::cluster_description file)
+    : arranged_(std::move(a)), config_(c), file_(std::move(file)) {
+    const std::size_t count = arranged_.known.size();
+    free_gpus_.assign(count, 0);
+    free_memory_.assign(count, 0);
+    weight_.assign(count, 0);
+    type_.assign(count, 0);
+    free_cpus_.assign(count, 0);
+    flags_.assign(count, 0);
+    differs_.assign(count, 0);
+    filter_.assign((count + 63) / 64, 0);
+    shares_.reserve(count);
+    answer_.reserve(static_cast<std::uint32_t>(count), arranged_.limits.gpus);
+    dirty_.resize(static_cast<std::uint32_t>(count));
+    dirty_.add_all();
+}
+
+bool session::next_audit(std::uint32_t& node) noexcept {
+    if (nodes() == 0) return false;
+    if (audit_ >= nodes()) audit_ = 0;
+    node = audit_++;
+    return true;
+}
+
+bool session::set_node(std::uint32_t node, const atoll_node_state& s) noexcept {
+    if (node >= nodes()) return false;
+    const bool known = arranged_.known[node] != 0;
+    const bool differs = known && s.gpus != arranged_.gpus[node];
+    const std::uint64_t free = known && !differs && (s.flags & ATOLL_NODE_OPEN) != 0
+                                   ? s.free_gpus & topo::first_gpus(arranged_.gpus[node])
+                                   : 0;
+    bool changed = false;
+    const auto put = [&changed](auto& slot, auto value) {
+        changed = changed || slot != value;
+        slot = value;
+    };
+    if (free != free_gpus_[node]) arranged_.placer->set_free(topo::node_id{node}, free);
+    put(free_gpus_[node], free);
+    put(free_memory_[node], s.free_memory);
+    put(weight_[node], s.weight);
+    put(type_[node], s.type);
+    put(free_cpus_[node], s.free_cpus);
+    put(flags_[node], s.flags);
+    differing_ += (differs ? 1 : 0);
+    differing_ -= differs_[node];
+    differs_[node] = differs ? 1 : 0;
+    return changed;
+}
+
+bool session::fits(std::uint32_t node, const needs& n) const noexcept {
+    return free_cpus_[node] >= n.cpus && free_memory_[node] >= n.memory && (flags_[node] & n.flags) == n.flags &&
+           (n.type == ATOLL_ANY_TYPE || type_[node] == n.type) && free_gpus_[node] != 0;
+}
+
+std::uint32_t session::filter(const atoll_wish& wish, const needs& n, std::uint32_t most_weight,
+                              std::uint32_t& heavier) noexcept {
+    std::uint32_t kept = 0;
+    std::uint32_t limit = most_weight == lightest ? UINT32_MAX : most_weight;
+    heavier = 0;
+    const auto leave_out = [&heavier](std::uint32_t weight) {
+        heavier = heavier == 0 ? weight : std::min(heavier, weight);
+    };
+    for (std::uint32_t w = 0; w < filter_.size(); ++w) {
+        std::uint64_t left = wish.allowed[w];
+        if ((w + 1) * 64 > nodes()) left &= topo::first_gpus(nodes() - w * 64);
+        filter_[w] = 0;
+        for (; left != 0; left &= left - 1) {
+            const std::uint32_t node = w * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
+            if (!fits(node, n)) continue;
+            if (weight_[node] > limit) {
+                leave_out(weight_[node]);
+                continue;
+            }
+            if (most_weight == lightest && weight_[node] < limit) {  // lighter than all before: start anew
+                if (kept > 0) {
+                    leave_out(limit);
+                    std::fill_n(filter_.begin(), w + 1, 0);
+                    kept = 0;
+                }
+                limit = weight_[node];
+            }
+            filter_[w] |= left & (~left + 1);
+            ++kept;
+        }
+    }
+    return kept;
+}
+
+void session::take_answer(const shape& s, atoll_choice& out) noexcept {
+    shares_.clear();  // room for every node was made at load
+    for (const placement::node_share& share : answer_.nodes) shares_.push_back({share.node.value, share.gpus});
+    std::sort(shares_.begin(), shares_.end(),
+              [](const atoll_share& a, const atoll_share& b) { return a.node < b.node; });
+    out = {shares_.data(), static_cast<std::uint32_t>(shares_.size()), s.gpus_per_node, answer_.predicted.step_us,
+           answer_.damage};
+}
+
+bool session::choose_shape(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept {
+    const needs n{s.gpus_per_node, cpus_needed(wish, s), memory_needed(wish, s), wish.type, wish.flags};
+    // Lightest nodes first, as Slurm does: widen by one weight at a time, a few times, then to all.
+    constexpr int most_widenings = 6;
+    std::uint32_t weight = lightest;
+    for (int i = 0;; ++i) {
+        std::uint32_t heavier = 0;
+        const std::uint32_t kept = filter(wish, n, weight, heavier);
+        if (kept >= s.nodes) {
+            const placement::request asked{
+                .nodes = s.nodes, .gpus_per_node = s.gpus_per_node, .message_bytes = config_.message_bytes};
+            if (arranged_.placer->choose(asked, filter_, answer_) == placement::outcome::placed) {
+                take_answer(s, out);
+                return true;
+            }
+        }
+        if (heavier == 0) return false;
+        weight = i < most_widenings ? heavier : UINT32_MAX;
+    }
+}
+
+bool session::any_nodes(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept {
+    const std::uint64_t cpus = cpus_needed(wish, s);
+    shares_.clear();
+    for (std::uint32_t w = 0; w < filter_.size() && shares_.size() < s.nodes; ++w) {
+        for (std::uint64_t left = wish.allowed[w]; left != 0 && shares_.size() < s.nodes; left &= left - 1) {
+            const std::uint32_t node = w * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
+            if (node >= nodes() || arranged_.gpus[node] < s.gpus_per_node || differs_[node] != 0) continue;
+            if (arranged_.cpus[node] < cpus || (wish.type != ATOLL_ANY_TYPE && type_[node] != wish.type)) continue;
+            shares_.push_back({node, 0});
+        }
+    }
+    out = {shares_.data(), static_cast<std::uint32_t>(shares_.size()), s.gpus_per_node, 0, 0};
+    return shares_.size() == s.nodes;
+}
+
+atoll_verdict session::choose(const atoll_wish& wish, atoll_choice& out) noexcept {
+    out = {};
+    if (wish.allowed == nullptr) return ATOLL_SKIPPED;
+    const shape_list shapes = shapes_of(wish, arranged_.limits);
+    if (shapes.count == 0) return ATOLL_SKIPPED;
+    for (std::size_t i = 0; i < shapes.count; ++i) {
+        const shape& s = shapes.items[i];
+        if (wish.ignore_state != 0 ? any_nodes(wish, s, out) : choose_shape(wish, s, out)) return ATOLL_CHOSEN;
+    }
+    out = {};
+    return ATOLL_NO_FIT;
+}
+
+}  // namespace slurm_plugin

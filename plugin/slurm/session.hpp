@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the glue holds between two loads: the arranged cluster, what is known of each node, and scratch
+// memory made once so that choosing allocates nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "placement/placer.hpp"
+#include "plugin/slurm/arranged.hpp"
+#include "plugin/slurm/config.hpp"
+#include "plugin/slurm/glue.h"
+
+namespace slurm_plugin {
+
+// A set of nodes that can be emptied one by one. Every call O(1) amortised, bits beyond the end are ignored.
+class node_set {
+public:
+    void resize(std::uint32_t nodes);
+    void add(std::uint32_t node) noexcept;
+    void add_words(const std::uint64_t* words, std::uint32_t bits) noexcept;
+    void add_all() noexcept;
+    [[nodiscard]] bool take(std::uint32_t& node) noexcept;
+
+private:
+    std::vector<std::uint64_t> words_;
+    std::uint32_t nodes_ = 0;
+    std::size_t first_ = 0;  // no bit below this word
+};
+
+class session {
+public:
+    session(arranged a, const config& c, topo::cluster_description file);
+
+    [[nodiscard]] const arranged& cluster() const noexcept { return arranged_; }
+    [[nodiscard]] const config& settings() const noexcept { return config_; }
+    // The file it was made from, to arrange it again when Slurm's node table changes.
+    [[nodiscard]] const topo::cluster_description& file() const noexcept { return file_; }
+    [[nodiscard]] std::uint32_t nodes() const noexcept { return static_cast<std::uint32_t>(weight_.size()); }
+    [[nodiscard]] std::uint64_t differing() const noexcept { return differing_; }
+    [[nodiscard]] node_set& dirty() noexcept { return dirty_; }
+    [[nodiscard]] bool next_audit(std::uint32_t& node) noexcept;
+
+    // True when anything changed. O(levels).
+    bool set_node(std::uint32_t node, const atoll_node_state& s) noexcept;
+    [[nodiscard]] atoll_verdict choose(const atoll_wish& wish, atoll_choice& out) noexcept;
+
+private:
+    struct needs {
+        std::uint64_t gpus, cpus, memory;
+        std::uint32_t type, flags;
+    };
+    [[nodiscard]] bool fits(std::uint32_t node, const needs& n) const noexcept;
+    // Fills filter_ with the allowed nodes that fit and are no heavier than `most_weight` (`lightest`: only
+    // those of the lowest weight); returns how many, and in `heavier` the lowest weight left out (0: none).
+    static constexpr std::uint32_t lightest = 0;
+    std::uint32_t filter(const atoll_wish& wish, const needs& n, std::uint32_t most_weight,
+                         std::uint32_t& heavier) noexcept;
+    [[nodiscard]] bool choose_shape(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
+    [[nodiscard]] bool any_nodes(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
+    void take_answer(const shape& s, atoll_choice& out) noexcept;
+
+    arranged arranged_;
+    config config_;
+    topo::cluster_description file_;
+    std::vector<std::uint64_t> free_gpus_, free_memory_;
+    std::vector<std::uint32_t> weight_, type_, free_cpus_, flags_;
+    std::vector<std::uint8_t> differs_;
+    std::uint64_t differing_ = 0;
+    std::vector<std::uint64_t> filter_;
+    std::vector<atoll_share> shares_;
+    placement::answer answer_;
+    node_set dirty_;
+    std::uint32_t audit_ = 0;
+};
+
+}  // namespace slurm_plugin

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// From what a job asks to "so many nodes with so many GPUs each": the few shapes that are worth trying.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "plugin/slurm/glue.h"
+
+namespace slurm_plugin {
+
+struct shape {
+    std::uint32_t nodes = 0;
+    std::uint32_t gpus_per_node = 0;
+};
+
+inline constexpr std::size_t max_shapes = 8;
+
+struct shape_list {
+    std::array<shape, max_shapes> items{};
+    std::size_t count = 0;
+};
+
+// The largest node of the cluster, by GPUs of the cluster file and CPUs of Slurm (0: unknown).
+struct node_limits {
+    std::uint32_t gpus = 0;
+    std::uint32_t cpus = 0;
+};
+
+// In the order in which to try them:
+//  - GPUs per node: the node count that was asked for, then fewer down to the minimum;
+//  - GPUs in total, GPUs per task: the fewest nodes that divide them evenly, then more.
+// Empty when no even shape exists, or the wish is not understood (then the job is left to Slurm). O(1024).
+[[nodiscard]] shape_list shapes_of(const atoll_wish& wish, const node_limits& limits) noexcept;
+
+// CPUs and memory that every node of a shape must have free, at least. A lower bound: Slurm checks again.
+[[nodiscard]] std::uint64_t cpus_needed(const atoll_wish& wish, const shape& s) noexcept;
+[[nodiscard]] std::uint64_t memory_needed(const atoll_wish& wish, const shape& s) noexcept;
+
+}  // namespace slurm_plugin

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later
+ * Between the parts of the select plugin that know Slurm's structures:
+ *   shim_<version>.c  the symbols that Slurm asks a select plugin for; hands all to an inner plugin
+ *   filter.h          what sits between Slurm and the inner plugin (Atoll: decide.c; the benchmark's timer: its own)
+ *   decide.c          one job_test: describe, choose, narrow, call, relax
+ *   job_view.c        a job record as a wish
+ *   node_view.c       a node record as a state; masking its GPUs for one call
+ * Slurm's headers come first in each file, through slurm_headers.h.
+ */
+#ifndef ATOLL_SLURM_SHIM_H
+#define ATOLL_SLURM_SHIM_H
+
+#include "plugin/slurm/filter.h"
+#include "plugin/slurm/glue.h"
+#include "plugin/slurm/slurm_headers.h"
+
+/* --- job_view.c --- */
+
+/* Describes the job. Returns NULL, or why the job is to be left to Slurm (a static text). */
+const char *atoll_view_job(job_record_t *job, uint32_t min_nodes, uint32_t max_nodes, uint32_t req_nodes,
+                           uint32_t gpu_id, struct atoll_wish *wish);
+
+/* --- node_view.c --- */
+
+struct atoll_undo {
+    uint64_t *where;
+    uint64_t old;
+};
+
+/* A log of changed words, undone in reverse. Room is made once. */
+struct atoll_undo_log {
+    struct atoll_undo *entries;
+    uint32_t used;
+    uint32_t room;
+};
+
+/* Symbols of the inner cons_tres plugin, for the cores and memory in use. Either may be missing. */
+struct atoll_inner_state {
+    void **part_record; /* part_res_record_t ** */
+    void **node_usage;  /* node_use_record_t ** */
+};
+
+void atoll_view_node(const struct atoll_inner_state *inner, uint32_t gpu_id, uint32_t node, uint32_t expected_gpus,
+                     struct atoll_node_state *out);
+/* Marks all free GPUs but `wanted` busy and notes how to undo it. Leaves a node alone whose rows it does
+ * not understand, or when the log is full. */
+void atoll_mask_gpus(uint32_t gpu_id, uint32_t node, uint64_t wanted, struct atoll_undo_log *undo);
+void atoll_undo_all(struct atoll_undo_log *undo);
+/* Sets in `far` (a bitmap over all cores of the cluster) the cores of the node that are not near to the
+ * GPUs: by the Cores= of gres.conf, else by `sockets` (0: unknown). Returns how many near CPUs are free;
+ * UINT32_MAX when nothing is known or nothing is far (then nothing is set). */
+uint32_t atoll_far_cores(const struct atoll_inner_state *inner, uint32_t gpu_id, uint32_t node, uint64_t gpus,
+                         uint64_t sockets, bitstr_t *far);
+
+#endif
