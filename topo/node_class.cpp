@@ -18,7 +18,7 @@ std::size_t endpoints(const node_class& c, endpoint e) {
     switch (e) {
         case endpoint::gpu: return c.gpus.size();
         case endpoint::nic: return c.nics.size();
-        case endpoint::host: return c.numa.size();
+        case endpoint::host: return std::max<std::size_t>(c.numa.size(), 1);  // NUMA unknown: the host as one
     }
     return 0;
 }
@@ -27,7 +27,7 @@ std::string endpoint_name(const node_class& c, endpoint e, std::size_t i) {
     switch (e) {
         case endpoint::gpu: return c.gpus[i].name;
         case endpoint::nic: return c.nics[i].name;
-        case endpoint::host: return "NUMA " + std::to_string(c.numa[i].id);
+        case endpoint::host: return c.numa.empty() ? "host" : "NUMA " + std::to_string(c.numa[i].id);
     }
     return {};
 }

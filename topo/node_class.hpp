@@ -20,8 +20,9 @@
 
 namespace topo {
 
-// What the rows or columns of a cost layer stand for.
-enum class endpoint : std::uint8_t { gpu, nic, host };  // host: one row a NUMA node of node_class::numa
+// What the rows or columns of a cost layer stand for. host: one row a NUMA node of node_class::numa, or
+// one row for the whole host when numa is empty (unknown).
+enum class endpoint : std::uint8_t { gpu, nic, host };
 
 // The costs of one engine from every row endpoint to every column endpoint, directed: cells(a, b) is
 // a → b and is never averaged with b → a. The diagonal of a layer from a kind to itself holds no cost.

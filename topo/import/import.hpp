@@ -37,7 +37,7 @@ enum class format {
 [[nodiscard]] std::span<const format> all_formats() noexcept;  // without automatic
 
 struct import_options {
-    bool strict = false;    // every finding of severity warning about lost content becomes an error
+    bool strict = false;    // the first finding of severity warning or worse becomes an error (refused)
     std::string gpu_model;  // chooses the link generation when the file does not tell; "" unknown
 };
 
@@ -45,7 +45,8 @@ struct import_output {
     format kind = format::automatic;      // what it was read as
     std::vector<node_description> nodes;  // one for a matrix or XML; one a NodeName for gres.conf
     std::optional<fabric_description> fabric;
-    findings notes;  // what was left out and why, "0 NICs in file", "locality unknown" …
+    findings notes;  // what was left out and why, "0 NICs in file", "locality unknown" …; those of a single node
+                     // stand in its node_description::notes too, so print only these
 };
 
 // Reads `text`; `file` is the place in messages. Content never decides by name or extension.
