@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "topo/fabric_check.hpp"
+#include "topo/file/model.hpp"
+#include "topo/hostlist.hpp"
+
+namespace topo::file {
+namespace {
+
+value from_switch(const switch_description& s) {
+    value v = new_map(layout::flow);
+    v.add("name", of_text(s.name));
+    if (!s.switches.empty()) v.add("switches", of_text(compress_hostlist(s.switches)));
+    if (!s.nodes.empty()) v.add("nodes", of_text(compress_hostlist(s.nodes)));
+    if (s.uplink_gb_per_s) v.add("uplink_gb_per_s", of_number(*s.uplink_gb_per_s));
+    if (!s.domain.empty()) v.add("domain", of_text(s.domain));
+    return v;
+}
+
+switch_description to_switch(const value& v, faults& out) {
+    fields f(v, "a switch", out);
+    switch_description s;
+    s.where = out.place(v.line);
+    if (const value* name = f.need("name")) s.name = as_text(*name, "name of a switch", out);
+    if (const value* list = f.find("switches")) s.switches = as_hosts(*list, "switches of " + s.name, out);
+    if (const value* list = f.find("nodes")) s.nodes = as_hosts(*list, "nodes of " + s.name, out);
+    if (const value* up = f.find("uplink_gb_per_s"))
+        s.uplink_gb_per_s = as_number(*up, f.title_of("uplink_gb_per_s"), out);
+    f.read("domain", s.domain);
+    f.finish();
+    return s;
+}
+
+}  // namespace
+
+value from_fabric(const fabric_description& d) {
+    value v = new_map();
+    v.add("form", of_text(name_of(d.form)));
+    if (!d.block_sizes.empty()) {
+        value sizes = new_sequence(layout::flow);
+        for (const std::uint32_t size : d.block_sizes) sizes.items.push_back(of_integer(size));
+        v.add("block_sizes", std::move(sizes));
+    }
+    if (!d.level_costs.empty()) {
+        value costs = new_sequence();
+        for (const auto& c : d.level_costs) costs.items.push_back(from_cost(c));
+        v.add("level_costs", std::move(costs));
+    }
+    if (!d.switches.empty()) {
+        value switches = new_sequence();
+        for (const auto& s : d.switches) switches.items.push_back(from_switch(s));
+        v.add("switches", std::move(switches));
+    }
+    return v;
+}
+
+fabric_description to_fabric(const value& v, faults& out) {
+    fields f(v, "the fabric", out);
+    fabric_description d;
+    if (const value* form = f.need("form")) {
+        const std::string text = as_text(*form, "form of the fabric", out);
+        if (const auto known = fabric_form_named(text))
+            d.form = *known;
+        else
+            out.report(form->line, fmt::format("unknown fabric form '{}'", text.substr(0, 40)),
+                       "write tree, block, nvlink-domain, rail-optimised, dragonfly, torus, hypercube or unknown");
+    }
+    if (const value* sizes = f.find("block_sizes"))
+        for (const auto& size : as_items(*sizes, "block_sizes", out))
+            d.block_sizes.push_back(static_cast<std::uint32_t>(as_integer(size, "a block size", 1, 1 << 20, out)));
+    if (const value* costs = f.find("level_costs"))
+        for (const auto& c : as_items(*costs, "level_costs", out))
+            d.level_costs.push_back(to_cost(c, fmt::format("level {} of level_costs", d.level_costs.size()), out));
+    std::size_t total = 0;
+    if (const value* switches = f.find("switches"))
+        for (const auto& s : as_items(*switches, "switches of the fabric", out)) {
+            if (out.any()) break;
+            d.switches.push_back(to_switch(s, out));
+            total += d.switches.back().nodes.size() + d.switches.back().switches.size();
+            if (total > 2 * max_hosts)
+                out.report(s.line, fmt::format("the switches name more than {} nodes", 2 * max_hosts),
+                           "check the host lists", errc::limit);
+        }
+    f.finish();
+    if (out.any()) return d;
+    if (const auto faults_found = faults_of(d); !faults_found.fatal.empty()) {
+        const finding& first = faults_found.fatal.front();
+        // The finding's own place is already "file:line"; name it in the text and give the line of the fabric.
+        std::uint32_t line = v.line;
+        for (std::size_t i = 0; i < d.switches.size(); ++i)
+            if (d.switches[i].where == first.where) line = f.find("switches")->items[i].line;
+        out.report(line, first.what, first.remedy);
+    }
+    return d;
+}
+
+}  // namespace topo::file
