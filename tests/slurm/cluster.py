@@ -16,38 +16,25 @@ Needs root (mknod, and jobs of any user), but no systemd and no user `slurm`.
 
 import atexit
 import os
-import re
 import shutil
 import signal
 import socket
-import subprocess
 import tempfile
 import threading
 import time
 
 import daemons as proc
-import parse
+from commands import ENDED, Commands, SlurmError, program
 from conf import Layout, make_devices, system_plugin_dir, write_conf
 
-__all__ = ["Layout", "SlurmCluster", "SlurmError", "missing_for_slurm"]
-
-ENDED = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "BOOT_FAIL", "DEADLINE", "OUT_OF_MEMORY",
-         "PREEMPTED"}
-
-
-class SlurmError(RuntimeError):
-    """A command failed or a bounded wait ran out; the text holds what Slurm said."""
-
-
-def _program(name):
-    return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin:/usr/local/sbin")
+__all__ = ["ENDED", "Layout", "SlurmCluster", "SlurmError", "missing_for_slurm"]
 
 
 def missing_for_slurm():
     """What keeps a cluster from starting here, in words; [] when nothing does."""
     out = [f"no {name} (package {package})" for name, package in
            (("munged", "munge"), ("slurmctld", "slurmctld"), ("slurmd", "slurmd"), ("sbatch", "slurm-client"))
-           if not _program(name)]
+           if not program(name)]
     if not out and not system_plugin_dir():
         out.append("no select_cons_tres.so (package slurm-wlm-basic-plugins)")
     if os.geteuid() != 0:
@@ -55,7 +42,7 @@ def missing_for_slurm():
     return out
 
 
-class SlurmCluster:
+class SlurmCluster(Commands):
     """layout: what the nodes look like. plugin: path of select_cons_tres_atoll.so, or None for stock.
 
     cluster_file: text (str or bytes) of the cluster file, a path-like with `os.PathLike`, or None: no file
@@ -64,7 +51,6 @@ class SlurmCluster:
     """
 
     START_SECONDS = 30.0
-    COMMAND_SECONDS = 60.0
 
     def __init__(self, layout=None, plugin=None, cluster_file=None, atoll_conf=None, allow_simulated=True,
                  keep=False, folder=None, verbose=False):
@@ -193,20 +179,20 @@ class SlurmCluster:
             os.fchmod(key.fileno(), 0o400)
             key.write(os.urandom(128))
         self.munged = proc.Daemon("munged", [
-            _program("munged"), "--foreground", "--num-threads=4",
+            program("munged"), "--foreground", "--num-threads=4",
             *(f"--{what}={self._munge(file)}" for what, file in
               (("socket", "socket"), ("key-file", "key"), ("pid-file", "pid"), ("log-file", "log"),
                ("seed-file", "seed")))], self.env, self._munge("out"))
-        self._until(lambda: os.path.exists(self._munge("socket")), self.START_SECONDS, "munged's socket", self.munged)
+        self.until(lambda: os.path.exists(self._munge("socket")), self.START_SECONDS, "munged's socket", self.munged)
 
     def _start_ctld(self, *options):
-        self.ctld = proc.Daemon("slurmctld", [_program("slurmctld"), "-D", *options], self.env,
+        self.ctld = proc.Daemon("slurmctld", [program("slurmctld"), "-D", *options], self.env,
                                 os.path.join(self.folder, "slurmctld.out"))
-        self._until(lambda: self.try_run("scontrol", "ping", seconds=5).stdout.find(" UP") >= 0,
+        self.until(lambda: self.try_run("scontrol", "ping", seconds=5).stdout.find(" UP") >= 0,
                     self.START_SECONDS, "slurmctld's answer", self.ctld)
 
     def _start_slurmd(self, name):
-        self.slurmds[name] = proc.Daemon(f"slurmd {name}", [_program("slurmd"), "-D", "-N", name], self.env,
+        self.slurmds[name] = proc.Daemon(f"slurmd {name}", [program("slurmd"), "-D", "-N", name], self.env,
                                          os.path.join(self.folder, f"slurmd.{name}.out"))
 
     def _wait_for_nodes(self):
@@ -215,18 +201,28 @@ class SlurmCluster:
             return all(n.fields.get("SlurmdStartTime", "None") != "None" and not n.state & {"UNKNOWN", "NOT_RESPONDING"}
                        for n in self.nodes().values())
         if not self.layout.cloud:
-            self._until(lambda: all(d.alive() for d in self.slurmds.values()) and ready(),
+            self.until(lambda: all(d.alive() for d in self.slurmds.values()) and ready(),
                         self.START_SECONDS, "the slurmds' registration", self.ctld)
 
-    def _until(self, holds, seconds, what, daemon=None, pause=0.05):
-        until = time.monotonic() + seconds
-        while not holds():
-            if daemon and not daemon.alive():
-                raise SlurmError(f"{daemon.name} ended while waiting for {what}:\n{daemon.said()[-3000:]}")
-            if time.monotonic() > until:
-                tail = daemon.said()[-3000:] if daemon else ""
-                raise SlurmError(f"no sign of {what} after {seconds:.0f} s\n{tail}")
-            time.sleep(pause)
+    def stop_ctld(self, number=signal.SIGTERM, seconds=30.0):
+        self.ctld.signal(number)
+        if not self.ctld.wait(seconds):
+            raise SlurmError(f"slurmctld did not end on signal {number} in {seconds} s")
+
+    def restart_ctld(self, number=signal.SIGTERM):
+        """Ends slurmctld (SIGTERM, or SIGKILL for a crash) and starts it again from its saved state; waits until
+        its nodes have registered again (about 5 s)."""
+        self.stop_ctld(number)
+        self._start_ctld()
+        self._wait_for_nodes()
+
+    def set_select(self, select_type):
+        """Changes SelectType in slurm.conf; slurmctld takes it with its next start, saved jobs and all."""
+        with open(self.env["SLURM_CONF"]) as f:
+            lines = f.read().splitlines()
+        with open(self.env["SLURM_CONF"], "w") as f:
+            f.write("\n".join(f"SelectType={select_type}" if line.startswith("SelectType=") else line
+                              for line in lines) + "\n")
 
     # --- Atoll's own files --------------------------------------------------------------------------------------
 
@@ -268,148 +264,3 @@ class SlurmCluster:
         os.symlink(self.plugin, os.path.join(self.folder, "plugins", "select_cons_tres_atoll.so"))
         self.write_cluster_file(self.cluster_file_)
         self.write_atoll_conf(self.default_atoll_conf() if self.atoll_conf_ is None else self.atoll_conf_)
-
-    # --- commands -----------------------------------------------------------------------------------------------
-
-    def try_run(self, *argv, seconds=None, stdin=None, env=None):
-        """Runs a Slurm command; the CompletedProcess (text), whatever its exit status."""
-        try:
-            done = subprocess.run([_program(argv[0]) or argv[0], *argv[1:]], env={**self.env, **(env or {})},
-                                  input=stdin if stdin is not None else "", capture_output=True, text=True,
-                                  timeout=seconds or self.COMMAND_SECONDS, cwd=os.path.join(self.folder, "out"))
-        except subprocess.TimeoutExpired as late:
-            return subprocess.CompletedProcess(argv, 124, "", f"no answer in {late.timeout} s")
-        if self.verbose:
-            print(f"    $ {' '.join(argv)} -> {done.returncode} {done.stdout.strip()} {done.stderr.strip()}")
-        return done
-
-    def run(self, *argv, **options):
-        """Runs a Slurm command that must succeed; its standard output."""
-        done = self.try_run(*argv, **options)
-        if done.returncode:
-            raise SlurmError(f"{' '.join(argv)}: exit {done.returncode}: {done.stderr.strip()}")
-        return done.stdout
-
-    def submit(self, *options, seconds=600, script=None):
-        """sbatch with these options of a job that sleeps; its job id. SlurmError when refused."""
-        body = script or f"#!/bin/sh\nexec sleep {seconds}\n"
-        out = self.run("sbatch", "--parsable", "--output=/dev/null", *options, stdin=body)
-        return int(re.match(r"\d+", out.strip()).group())
-
-    def job(self, job_id):
-        """The job as slurmctld has it now: state, nodes, gpus and cpus by node."""
-        return parse.parse_job(self.run("scontrol", "-o", "show", "job", "-d", str(job_id)))
-
-    def jobs(self):
-        """All jobs slurmctld knows, ended ones too: id → Job."""
-        lines = self.run("scontrol", "-o", "show", "job", "-d").splitlines()
-        found = [parse.parse_job(line) for line in lines if line.startswith("JobId=")]
-        return {j.id: j for j in found}
-
-    def nodes(self):
-        done = self.try_run("scontrol", "-o", "-d", "show", "nodes")
-        found = [parse.parse_node(line) for line in done.stdout.splitlines() if line.startswith("NodeName=")]
-        if not found:
-            raise SlurmError(f"scontrol show nodes: {done.stderr.strip() or 'no node'}")
-        return {n.name: n for n in found}
-
-    def wait_state(self, job_id, *states, seconds=30.0):
-        """Waits until the job is in one of `states` ("RUNNING"; "ENDED": any final state); returns it."""
-        wanted = set(states) | (ENDED if "ENDED" in states else set())
-        until = time.monotonic() + seconds
-        while True:
-            job = self.job(job_id)
-            if job.state in wanted:
-                return job
-            if time.monotonic() > until or (job.state in ENDED and not wanted & ENDED):
-                raise SlurmError(f"job {job_id} is {job.state} ({job.reason}), not {' or '.join(states)}, "
-                                 f"after {seconds:.0f} s")
-            time.sleep(0.1)
-
-    def start_job(self, *options, seconds_to_start=30.0, **more):
-        """submit and wait until it runs (CLOUD nodes: has its nodes); the Job."""
-        job_id = self.submit(*options, **more)
-        return self.wait_state(job_id, *(("CONFIGURING", "RUNNING") if self.layout.cloud else ("RUNNING",)),
-                               seconds=seconds_to_start)
-
-    def allocate(self, *options, within=0.0):
-        """salloc --no-shell: an allocation tried at once, not at the scheduler's next turn; the Job.
-
-        SlurmError when it is not granted (tried again for `within` seconds, when nodes need a moment). It is also
-        refused while a job of higher priority waits: submit those with --hold. Not for CLOUD nodes (salloc waits
-        for them to boot)."""
-        until = time.monotonic() + within
-        while True:
-            done = self.try_run("salloc", "--no-shell", "--immediate=1", *options)
-            granted = re.search(r"Granted job allocation (\d+)", done.stderr)
-            if done.returncode == 0 and granted:
-                return self.job(int(granted.group(1)))
-            if time.monotonic() >= until:
-                raise SlurmError(f"salloc {' '.join(options)}: exit {done.returncode}: {done.stderr.strip()}")
-            time.sleep(0.2)
-
-    def cancel(self, *job_ids, wait=True, seconds=30.0):
-        if not job_ids:
-            return
-        self.run("scancel", *map(str, job_ids))
-        if wait:
-            self.wait_free(seconds, *job_ids)
-
-    def cancel_all(self, seconds=60.0):
-        live = [j.id for j in self.jobs().values() if j.state not in ENDED]
-        self.cancel(*live, seconds=seconds)
-
-    def wait_free(self, seconds, *job_ids):
-        """Until these jobs have ended and given their resources back (COMPLETING is over)."""
-        def over():
-            jobs = self.jobs()
-            return all(jobs[i].state in ENDED for i in job_ids if i in jobs)
-        self._until(over, seconds, f"the end of jobs {job_ids}", pause=0.1)
-
-    def update_node(self, node, **what):
-        """scontrol update NodeName=… State=DRAIN Reason=…"""
-        self.run("scontrol", "update", f"NodeName={node}", *(f"{k}={v}" for k, v in what.items()))
-
-    def drain(self, node):
-        self.update_node(node, State="DRAIN", Reason="test")
-
-    def resume(self, node):
-        self.update_node(node, State="RESUME")
-
-    def stop_ctld(self, number=signal.SIGTERM, seconds=30.0):
-        self.ctld.signal(number)
-        if not self.ctld.wait(seconds):
-            raise SlurmError(f"slurmctld did not end on signal {number} in {seconds} s")
-
-    def restart_ctld(self, number=signal.SIGTERM):
-        """Ends slurmctld (SIGTERM, or SIGKILL for a crash) and starts it again from its saved state; waits until
-        its nodes have registered again (about 5 s)."""
-        self.stop_ctld(number)
-        self._start_ctld()
-        self._wait_for_nodes()
-
-    def reconfigure(self):
-        self.run("scontrol", "reconfigure")
-
-    def sdiag(self):
-        return self.run("sdiag")
-
-    # --- logs ---------------------------------------------------------------------------------------------------
-
-    def ctld_log(self):
-        try:
-            with open(os.path.join(self.folder, "slurmctld.log"), errors="replace") as f:
-                return f.read()
-        except OSError:
-            return ""
-
-    def log_lines(self, pattern, since=0):
-        """Lines of slurmctld's log from byte-character `since` on that match the regular expression."""
-        return [line for line in self.ctld_log()[since:].splitlines() if re.search(pattern, line)]
-
-    def log_position(self):
-        return len(self.ctld_log())
-
-    def wait_log(self, pattern, since=0, seconds=15.0):
-        self._until(lambda: self.log_lines(pattern, since), seconds, f"log line {pattern!r}", self.ctld, pause=0.1)
-        return self.log_lines(pattern, since)

@@ -143,7 +143,7 @@ def _slurm_conf(folder, layout, host, ctld_port, slurmd_ports, plugin_dirs, sele
              f"ThreadsPerCore={layout.threads} RealMemory={layout.memory_mb} Gres={typed}")
     if layout.cloud:
         lines += ["SuspendProgram=/bin/true", "ResumeProgram=/bin/true", "SuspendTime=INFINITE",
-                  "ResumeTimeout=3600", "SlurmctldParameters=idle_on_node_suspend"]
+                  "ResumeTimeout=3600", "SlurmctldParameters=idle_on_node_suspend", "PrivateData=cloud"]
         lines.append(f"NodeName=g[1-{layout.nodes}] NodeAddr=127.0.0.1 {shape} State=CLOUD")
     else:
         lines += [f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {shape} State=UNKNOWN"

@@ -12,7 +12,7 @@ from harness import scenario
 
 def holdings(cluster):
     """job id → (state, nodes, GPUs by node) of all live jobs."""
-    return {j.id: (j.state, j.nodes, j.gpus) for j in cluster.jobs().values() if j.state in ("RUNNING", "SUSPENDED")}
+    return {j.id: (j.state, j.nodes, j.gpus) for j in cluster.jobs().values() if j.state in ("RUNNING", "SUSPENDED", "CONFIGURING")}
 
 
 def check_no_gpu_twice(ctx, cluster, where):

@@ -1,1 +1,116 @@
 # SPDX-License-Identifier: Apache-2.0
+"""The same seeded stream of jobs on stock and on Atoll, 16 CLOUD nodes.
+
+The two clusters drift apart, because they place differently, so "pending here, running there" proves
+nothing. Instead slurmctld with Atoll is stopped when jobs wait, and a stock cons_tres takes over its
+saved state: no waiting job may start then that Atoll left waiting.
+"""
+
+import os
+import random
+import time
+
+import boards
+from cluster import ENDED
+from harness import scenario
+from scenarios.lifecycle import check_errors, check_no_gpu_twice, select_errors
+
+SEED = int(os.environ.get("ATOLL_STREAM_SEED", "20261130"))
+JOBS = int(os.environ.get("ATOLL_STREAM_JOBS", "60"))
+BATCH = 5
+TURN_S = 2.3  # the scheduler's turn comes every second, backfill's after it
+
+
+def make_stream(seed, jobs):
+    """Steps of (options of jobs to submit, share of running jobs to cancel)."""
+    rng = random.Random(seed)
+    kinds = (
+        lambda: f"-N1 --gres=gpu:{rng.choice((1, 1, 2, 2, 3, 4, 4, 6, 8))}",
+        lambda: f"-N{rng.choice((2, 2, 3, 4, 8))} --gpus-per-node={rng.choice((1, 2, 4, 8, 8, 8))}",
+        lambda: f"--gpus={rng.randint(1, 20)}",
+        lambda: f"-N{rng.choice((1, 2))} -n{rng.randint(2, 8)} --gpus-per-task=1",
+        lambda: f"-N1 --gres=gpu:{rng.choice((1, 2, 4))} -c{rng.choice((2, 8, 16, 24))}",
+        lambda: f"-N{rng.choice((1, 2))} --exclusive --gres=gpu:1",
+        lambda: f"-n{rng.randint(1, 64)}",
+        lambda: f"-N2 --exclude=g[1-{rng.randint(2, 6)}] --gpus-per-node={rng.randint(1, 8)}",
+        lambda: f"-N1 --nodelist=g{rng.randint(1, 16)} --gres=gpu:{rng.randint(1, 4)}",
+        lambda: f"-N2-4 --gpus-per-node={rng.choice((2, 4))}",
+        lambda: f"--gpus={rng.choice((2, 4))} --cpus-per-gpu={rng.choice((1, 4))}",
+    )
+    weights = (6, 6, 3, 2, 2, 1, 2, 1, 1, 1, 1)
+    steps = []
+    for first in range(0, jobs, BATCH):
+        options = [f"{rng.choices(kinds, weights)[0]()} -t{rng.choice((5, 30, 120))}"
+                   for _ in range(min(BATCH, jobs - first))]
+        steps.append((options, rng.choice((0, 0, 0.2, 0.4)) if first > jobs // 3 else 0, rng.random()))
+    return steps
+
+
+def _started(jobs):
+    return {i for i, j in jobs.items() if j.state in ("RUNNING", "CONFIGURING")}
+
+
+def _waiting(jobs):
+    return {i for i, j in jobs.items() if j.state == "PENDING"}
+
+
+def _step(cluster, options, share, seed):
+    rng = random.Random(seed)
+    running = sorted(_started(cluster.jobs()))
+    gone = rng.sample(running, int(len(running) * share))
+    if gone:
+        cluster.run("scancel", *map(str, gone))
+    for line in options:
+        cluster.submit(*line.split())
+
+
+def _stock_takes_over(ctx, cluster, where):
+    """Stock cons_tres on the state Atoll left: the waiting jobs it starts at once."""
+    before = cluster.jobs()
+    if not _waiting(before):
+        return 0
+    cluster.set_select("select/cons_tres")
+    cluster.restart_ctld()
+    time.sleep(TURN_S)
+    after = cluster.jobs()
+    ctx.expect_equal(_started(before) - _started(after), set(), f"{where}: running jobs lost when stock takes over")
+    new = {i: after[i].fields.get("TresPerNode") or after[i].fields.get("TresPerJob") or after[i].fields.get("NumCPUs")
+           for i in _started(after) - _started(before)}
+    ctx.expect(not new, f"{where}: stock starts jobs that Atoll left waiting in the same state: {new}, "
+                        f"reasons {[before[i].reason for i in new]}")
+    cluster.set_select("select/cons_tres_atoll")
+    cluster.restart_ctld()
+    return len(_waiting(before))
+
+
+@scenario(f"a seeded stream of {JOBS} jobs on both: nothing waits that stock would start, no GPU twice, no new errors")
+def stream(ctx):
+    layout = boards.two_leaves(16, links=boards.BRIDGES, cloud=True)
+    steps = make_stream(SEED, JOBS)
+    ctx.say(f"seed {SEED} (ATOLL_STREAM_SEED), {JOBS} jobs (ATOLL_STREAM_JOBS)")
+    with ctx.stock(layout) as stock:
+        if not ctx.plugin:
+            return _drive(ctx, [stock], steps)
+        with ctx.atoll(layout) as atoll:
+            _drive(ctx, [stock, atoll], steps)
+            check_errors(ctx, select_errors(stock), select_errors(atoll))
+
+
+def _drive(ctx, clusters, steps):
+    judged = 0
+    for number, (options, share, seed) in enumerate(steps, 1):
+        for cluster in clusters:
+            _step(cluster, options, share, seed)
+        time.sleep(TURN_S)
+        seen = [cluster.jobs() for cluster in clusters]
+        ctx.say(f"step {number}: started/waiting " + ", ".join(
+            f"{name} {len(_started(jobs))}/{len(_waiting(jobs))}" for name, jobs in zip(("stock", "atoll"), seen)))
+        for cluster in clusters:
+            check_no_gpu_twice(ctx, cluster, f"step {number}")
+        if len(clusters) == 2:
+            judged += _stock_takes_over(ctx, clusters[1], f"step {number}")
+    if len(clusters) == 2:
+        ctx.say(f"{judged} times a waiting job was put to stock in the same state")
+        ctx.expect(judged > 0, "the stream makes jobs wait (else it proves nothing)")
+    ended = [sum(1 for j in c.jobs().values() if j.state in ENDED) for c in clusters]
+    ctx.say(f"jobs ended: {ended}")
