@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to topo/export: from the CPU numbers of Linux to the core numbers of Slurm.
+// Private to topo (export, and import of gres.conf): from the CPU numbers of Linux to the core numbers of Slurm.
 //
 // Linux numbers hardware threads; the Cores= of gres.conf(5) counts physical cores from 0, socket by
 // socket, and slurmctld refuses a node whose Cores= names more than it has ("invalid GRES core

@@ -49,6 +49,13 @@ std::string links_of(const node_class& hardware, std::size_t row) {
     return text;
 }
 
+// An unknown link is not "0 NVLinks".
+bool links_known(const node_class& hardware) {
+    const auto cells = hardware.gpu_links.cells();
+    return !cells.empty() &&
+           std::none_of(cells.begin(), cells.end(), [](link l) { return l.kind == link_class::unknown; });
+}
+
 // Class and node names become part of the file's text.
 bool plain(const std::string& name) {
     return !name.empty() && std::none_of(name.begin(), name.end(), [](char c) {
@@ -71,7 +78,7 @@ void note_class(const node_class& hardware, const std::optional<core_numbering>&
     if (any_cpus && !numbering)
         notes.push_back({severity::warning, hardware.name, "Cores= is left out: " + why,
                          "give cores and threads_per_core in the class, as lscpu prints them"});
-    if (hardware.gpu_links.empty())
+    if (!links_known(hardware))
         notes.push_back({severity::warning, hardware.name, "Links= is left out: how its GPUs are joined is unknown",
                          "import nvidia-smi topo -m of such a node"});
     if (hardware.simulated())
@@ -111,7 +118,7 @@ result<export_output> to_slurm_gres(const cluster& c) {
                                         render ? "/dev/dri/renderD" : "/dev/nvidia", numbers[i] + (render ? 128 : 0));
                 const id_set& cpus = hardware.gpus[i].cpus;
                 if (numbering && !cpus.empty()) out.text += " Cores=" + numbering->cores(cpus).text();
-                if (!hardware.gpu_links.empty()) out.text += " Links=" + links_of(hardware, i);
+                if (links_known(hardware)) out.text += " Links=" + links_of(hardware, i);
                 out.text += '\n';
             }
         }
