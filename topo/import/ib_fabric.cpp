@@ -138,7 +138,7 @@ private:
     void note_rails() {
         std::map<std::size_t, std::size_t> counts;  // leaves of a group → groups
         for (const auto& g : groups_) ++counts[g.switches.size()];
-        if (counts.size() == 1 && counts.begin()->first == 1) return;
+        if (counts.empty() || (counts.size() == 1 && counts.begin()->first == 1)) return;
         rails_ = true;
         std::string text;
         for (const auto& [leaves, groups] : counts)
