@@ -44,5 +44,49 @@ def free_pairs(used, gpus=range(8)):
     return whole_pairs(set(gpus) - set(used))
 
 
-def cluster_file(layout, atoll_program=None):
-    return None
+# What a bridge, one socket and the way between sockets are worth on the boards above: (GB/s, µs), as
+# plausible as the link class allows and marked `estimated`.
+BRIDGE, SAME_SOCKET, ACROSS = (90.5, 2.1), (21.5, 4.2), (17.5, 5.6)
+
+
+def _pair_cost(layout, a, b):
+    if frozenset((a, b)) in {frozenset(p) for p in layout.links}:
+        return "NV4", BRIDGE
+    near = layout.cores_of_gpu(a) == layout.cores_of_gpu(b)
+    return ("PHB", SAME_SOCKET) if near else ("SYS", ACROSS)
+
+
+def _table(layout, cell, diagonal):
+    return [f"          - {' '.join(diagonal if a == b else cell(a, b) for b in range(layout.gpus))}"
+            for a in range(layout.gpus)]
+
+
+def cluster_file(layout, source="estimated"):
+    """The cluster file (docs/file-format.md) that describes the layout: one class, its bridges, its leaves."""
+    sockets = [range(s * layout.cores_per_socket, (s + 1) * layout.cores_per_socket) for s in range(layout.sockets)]
+    lines = ["apiVersion: atoll/v1", "kind: Cluster", "name: test board", "classes:", "  - name: board",
+             f"    cores: {layout.sockets * layout.cores_per_socket}", f"    threads_per_core: {layout.threads}",
+             "    numa:"]
+    lines += [f"      - {{id: {i}, cpus: {c[0]}-{c[-1]}}}" for i, c in enumerate(sockets)]
+    lines.append("    gpus:")
+    for gpu in range(layout.gpus):
+        near = layout.cores_of_gpu(gpu)
+        lines.append(f"      - {{name: GPU{gpu}, numa: {sockets.index(near)}, cpus: {near[0]}-{near[-1]}}}")
+    lines.append("    gpu_links:")
+    lines += [line[4:] for line in _table(layout, lambda a, b: _pair_cost(layout, a, b)[0], "X")]
+    lines += ["    costs:", "      - from: gpu", "        to: gpu", "        engine: ce", f"        source: {source}",
+              "        gb_per_s:"]
+    lines += _table(layout, lambda a, b: str(_pair_cost(layout, a, b)[1][0]), "x")
+    lines.append("        alpha_us:")
+    lines += _table(layout, lambda a, b: str(_pair_cost(layout, a, b)[1][1]), "x")
+    lines += ["nodes:", f"  - {{class: board, hosts: 'g[1-{layout.nodes}]'}}", "fabric:", "  form: tree", "  switches:"]
+    leaves = layout.leaf_list()
+    lines += [f"    - {{name: leaf{i + 1}, nodes: '{','.join(names)}'}}" for i, names in enumerate(leaves)]
+    if len(leaves) > 1:
+        lines.append(f"    - {{name: root, switches: 'leaf[1-{len(leaves)}]'}}")
+    return "\n".join(lines) + "\n"
+
+
+def with_bandwidth(text, value):
+    """The file with one bandwidth of a bridge replaced."""
+    return text.replace(f" {BRIDGE[0]} ", f" {value} ", 1)

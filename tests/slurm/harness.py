@@ -44,7 +44,7 @@ class Context:
         """With the plugin and, unless said otherwise, a cluster file that describes the layout."""
         if not self.plugin:
             raise NotHere("no plugin built; give --plugin PATH/select_cons_tres_atoll.so")
-        options.setdefault("cluster_file", boards.cluster_file(layout, self.atoll_program))
+        options.setdefault("cluster_file", boards.cluster_file(layout))
         return self._entered("atoll", SlurmCluster(layout, plugin=self.plugin, keep=self.keep, verbose=self.verbose,
                                                    **options))
 

@@ -4,7 +4,7 @@
 import os
 
 import boards
-from harness import NotHere, scenario
+from harness import scenario
 from scenarios.gpus import _take
 
 ORDER = (1, 1, 2, 2, 2)
@@ -12,30 +12,22 @@ OTHER_BRIDGES = ((0, 1), (2, 3), (4, 5), (6, 7))
 OURS = r"(?i)atoll"
 
 
-def _text(ctx, layout):
-    text = boards.cluster_file(layout, ctx.atoll_program)
-    if text is None:
-        raise NotHere("no cluster file can be made")
-    return text
-
-
-def bad_cluster_files(text):
+def bad_cluster_files(layout):
     """name → content of a cluster file that must be refused."""
-    half = text[: len(text) * 2 // 3]
-    number = boards.first_bandwidth(text)
+    text = boards.cluster_file(layout)
     return {
         "missing": None,
         "empty": "",
-        "truncated": half,
-        "NaN cost": boards.replace_bandwidth(text, ".nan"),
-        "negative cost": boards.replace_bandwidth(text, f"-{number}"),
-        "infinite cost": boards.replace_bandwidth(text, ".inf"),
-        "cost in words": boards.replace_bandwidth(text, f"{number} GB/s"),
+        "truncated": text[: len(text) * 2 // 3],
+        "NaN cost": boards.with_bandwidth(text, ".nan"),
+        "negative cost": boards.with_bandwidth(text, "-90.5"),
+        "infinite cost": boards.with_bandwidth(text, ".inf"),
+        "cost in words": boards.with_bandwidth(text, "fast"),
         "binary": bytes(range(256)) * 64,
         "unknown key": text + "\nsurprise: 1\n",
         "newer version": text.replace("atoll/v1", "atoll/v7"),
         "nested too deep": text + "\nx: " + "[" * 5000 + "]" * 5000 + "\n",
-        "simulated": boards.as_simulated(text),
+        "simulated": boards.cluster_file(layout, source="simulated"),
     }
 
 
@@ -67,8 +59,8 @@ def bad_file(ctx):
     with ctx.stock(layout) as cluster:
         stock = _take(cluster, *ORDER)
     ctx.say(f"stock places {','.join(map(str, ORDER))} GPUs on {stock}")
-    text = _text(ctx, layout)
-    for name, content in bad_cluster_files(text).items():
+    text = boards.cluster_file(layout)
+    for name, content in bad_cluster_files(layout).items():
         with ctx.atoll(layout, cluster_file=content, allow_simulated=False) as cluster:
             _claim_refused(ctx, cluster, name, stock)
     for name, conf in bad_configurations("cluster.yaml").items():
@@ -114,12 +106,11 @@ def no_configuration(ctx):
 def reload_file(ctx):
     layout = boards.bridged(1)
     with ctx.atoll(layout) as cluster:
-        good = _text(ctx, layout)
         wanted = _take(cluster, *ORDER)
         ctx.expect(all(boards.is_bridged(g) for g in wanted[2:]), f"at first the bridges hold: {wanted}")
         running = cluster.allocate("-N1", "--gres=gpu:1")
         for name in ("truncated", "missing", "unknown key", "binary"):
-            cluster.write_cluster_file(bad_cluster_files(good)[name])
+            cluster.write_cluster_file(bad_cluster_files(layout)[name])
             since = cluster.log_position()
             cluster.reconfigure()
             loud = cluster.wait_log(r"error:.*" + OURS, since)
@@ -130,7 +121,7 @@ def reload_file(ctx):
             cluster.cancel(single.id)
         other = boards.bridged(1)
         other.links = OTHER_BRIDGES
-        cluster.write_cluster_file(_text(ctx, other))
+        cluster.write_cluster_file(boards.cluster_file(other))
         since = cluster.log_position()
         cluster.reconfigure()
         ctx.expect_equal(cluster.log_lines(r"error:.*" + OURS, since), [], "error lines on taking a good file")
@@ -159,7 +150,7 @@ def foreign_nodes(ctx):
             layout.links = ()
         with ctx.stock(layout) as cluster:
             stock = drive(cluster)
-        with ctx.atoll(layout, cluster_file=_text(ctx, told)) as cluster:
+        with ctx.atoll(layout, cluster_file=boards.cluster_file(told)) as cluster:
             got = drive(cluster)
             ctx.expect_equal(got, stock, f"{name}: as many nodes and GPUs as stock")
             notes = cluster.log_lines(OURS + ".*node")
