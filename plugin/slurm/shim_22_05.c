@@ -2,12 +2,10 @@
  * Slurm 22.05: the 37 symbols of a select plugin, each handed to the inner plugin. Only job_test goes
  * through the filter; the hooks that change allocations tell it which nodes changed.
  *
- * Clients (squeue, srun, …) load every select plugin they find, so the inner plugin is loaded on first
- * use there, and nothing else is done.
+ * Clients (squeue, srun, …) load every select plugin they find; there the calls are handed on and nothing else
+ * is done: no file is read, nothing is logged.
  */
 #include "plugin/slurm/filter.h"
-
-#include <pthread.h>
 
 const char plugin_name[] = ATOLL_PLUGIN_NAME;
 const char plugin_type[] = ATOLL_PLUGIN_TYPE;
@@ -58,35 +56,32 @@ _Static_assert(sizeof(symbols) == sizeof(slurm_select_ops_t), "symbols must matc
 
 static slurm_select_ops_t inner;
 static plugin_context_t *context;
-static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const slurm_select_ops_t *ops(void)
 {
-    pthread_mutex_lock(&context_lock);
-    if (!context) {
-        context = plugin_context_create("select", filter_inner_type(), (void **)&inner, symbols, sizeof(symbols));
-        if (!context)
-            fatal("%s: cannot load %s, which it wraps; PluginDir must name the folder of Slurm's own plugins too",
-                  plugin_type, filter_inner_type());
-    }
-    pthread_mutex_unlock(&context_lock);
     return &inner;
 }
 
+/* Also run in every client and, in slurmctld, when another select plugin is in use: real work starts in
+ * node_init. When this fails, Slurm goes on as if the plugin were not there. */
 extern int init(void)
 {
-    /* slurmctld loads every select plugin too, whichever one it uses: real work starts in node_init. */
+    if (!context)
+        context = plugin_context_create("select", filter_inner_type(), (void **)&inner, symbols, sizeof(symbols));
+    if (!context) {
+        error("%s: cannot load %s, which it wraps; PluginDir must name the folder of Slurm's own plugins too",
+              plugin_type, filter_inner_type());
+        return SLURM_ERROR;
+    }
     return SLURM_SUCCESS;
 }
 
 extern int fini(void)
 {
     filter_stop();
-    pthread_mutex_lock(&context_lock);
     if (context)
         plugin_context_destroy(context);
     context = NULL;
-    pthread_mutex_unlock(&context_lock);
     return SLURM_SUCCESS;
 }
 
@@ -108,7 +103,6 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
                              uint32_t req_nodes, uint16_t mode, List preemptee_candidates, List *preemptee_job_list,
                              bitstr_t *exc_core_bitmap)
 {
-    (void)ops();
     return filter_job_test(job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode, preemptee_candidates,
                            preemptee_job_list, exc_core_bitmap);
 }
