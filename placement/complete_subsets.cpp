@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -11,8 +12,11 @@
 namespace placement {
 namespace {
 
-constexpr int class_shift = 40;  // of the time class in a key; below it 24 bits of lost value, then 16 of tie rank
-constexpr std::uint32_t full_worth = 1000;
+// A key, most significant first. High word: time class, value the rest loses (15 bits), rank by (worth of the subset
+// itself by links, NUMA nodes) among its size. Low word: value the rest loses when NUMA counts (15), rank by (NICs,
+// mask) (14). C(16, 8) = 12,870 < 2^14 bounds every rank and class.
+constexpr int class_shift = 29, lost_shift = 14, near_shift = 14;
+constexpr std::uint32_t full_worth = 250;  // keeps the values of 16 GPUs and 8 job sizes below 2^15
 constexpr double far_numa_factor = 0.95;
 
 unsigned size_of(std::size_t mask) noexcept { return static_cast<unsigned>(std::popcount(mask)); }
@@ -66,6 +70,7 @@ void complete_subsets::value_rests(const locality& where) {
     sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
     const std::size_t subsets = std::size_t{1} << gpus_;
     std::vector<std::uint32_t> worth(subsets, 0);
+    std::vector<std::uint32_t> near_worth(subsets, 0);
     for (const unsigned k : sizes) {
         if (k < 2 || k >= gpus_) continue;
         const auto first = by_size_.begin() + size_begin_[k];
@@ -76,11 +81,14 @@ void complete_subsets::value_rests(const locality& where) {
         for (auto at = first; at != last; ++at) {
             const double speed = class_time_[*at] > 0 ? fastest / class_time_[*at] : 1;
             const double near = std::pow(far_numa_factor, numa_nodes_[*at] - fewest);
-            worth[*at] = static_cast<std::uint32_t>(std::lround(full_worth * speed * near));
+            worth[*at] = static_cast<std::uint32_t>(std::lround(full_worth * speed));
+            near_worth[*at] = static_cast<std::uint32_t>(std::lround(full_worth * speed * near));
         }
     }
     value_ = residual_values(gpus_, sizes, worth);
+    near_value_ = residual_values(gpus_, sizes, near_worth);
     most_value_ = *std::max_element(value_.begin(), value_.end());
+    most_near_ = *std::max_element(near_value_.begin(), near_value_.end());
     most_by_size_.assign(gpus_ + 1, 0);
     for (std::size_t s = 0; s < subsets; ++s)
         most_by_size_[size_of(s)] = std::max(most_by_size_[size_of(s)], value_[s]);
@@ -88,19 +96,41 @@ void complete_subsets::value_rests(const locality& where) {
 
 void complete_subsets::order_ties(const locality& where) {
     const std::size_t subsets = std::size_t{1} << gpus_;
-    std::vector<std::tuple<std::uint8_t, std::uint8_t, float, std::uint16_t>> order(subsets);
-    for (std::size_t s = 0; s < subsets; ++s)
-        order[s] = {numa_nodes_[s], where.shared_nics(s), static_cast<float>(where.nic_distance(s)),
-                    static_cast<std::uint16_t>(s)};
-    std::sort(order.begin(), order.end());
-    still_.resize(subsets);
-    for (std::size_t i = 0; i < subsets; ++i) {
-        const std::size_t s = std::get<3>(order[i]);
-        still_[s] = (std::uint64_t{time_class_[s]} << class_shift) | i;
+    // Dense ranks: equal subsets share one, so that the next criterion decides between them.
+    std::vector<std::tuple<std::uint32_t, std::uint8_t, std::uint16_t>> own(subsets);
+    std::vector<std::tuple<std::uint8_t, float, std::uint16_t>> nics(subsets);
+    for (std::size_t s = 0; s < subsets; ++s) {
+        own[s] = {most_value_ - value_[s], numa_nodes_[s], static_cast<std::uint16_t>(s)};
+        nics[s] = {where.shared_nics(s), static_cast<float>(where.nic_distance(s)), static_cast<std::uint16_t>(s)};
     }
+    std::sort(own.begin(), own.end());
+    std::sort(nics.begin(), nics.end());
+    high_.resize(subsets);
+    low_.resize(subsets);
+    struct last_seen {
+        std::uint32_t lost = 0;
+        std::uint8_t numa = 0;
+        std::uint64_t rank = 0;
+    };
+    std::array<last_seen, max_table_gpus + 1> last{};
+    for (const auto& [lost, numa, s] : own) {
+        last_seen& before = last[size_of(s)];
+        if (before.lost != lost || before.numa != numa) before = {lost, numa, before.rank + 1};
+        high_[s] = (std::uint64_t{time_class_[s]} << class_shift) | before.rank;
+    }
+    std::array<std::uint32_t, max_table_gpus + 1> rank{};
+    for (const auto& [shared, distance, s] : nics) low_[s] = rank[size_of(s)]++;
     for (std::size_t k = 0; k <= gpus_; ++k)
         std::sort(by_size_.begin() + size_begin_[k], by_size_.begin() + size_begin_[k + 1],
-                  [&](auto a, auto b) { return still_[a] < still_[b]; });
+                  [&](auto x, auto y) { return std::tuple(high_[x], low_[x]) < std::tuple(high_[y], low_[y]); });
+}
+
+std::uint64_t complete_subsets::high_key(std::uint32_t subset, std::uint32_t free) const noexcept {
+    return high_[subset] + (std::uint64_t{most_value_ - value_[free & ~subset]} << lost_shift);
+}
+
+std::uint32_t complete_subsets::low_key(std::uint32_t subset, std::uint32_t free) const noexcept {
+    return low_[subset] + ((most_near_ - near_value_[free & ~subset]) << near_shift);
 }
 
 void complete_subsets::choose_all() {
@@ -113,8 +143,8 @@ void complete_subsets::choose_all() {
         std::uint16_t* const row = best_.data() + free * columns;
         for (std::uint32_t s = free; s != 0; s = (s - 1) & free) {
             const unsigned k = size_of(s);
-            const std::uint64_t now = key(s, free);
-            if (now >= least[k]) continue;
+            const std::uint64_t now = high_key(s, free);
+            if (now > least[k] || (now == least[k] && low_key(s, free) >= low_key(row[k], free))) continue;
             least[k] = now;
             row[k] = static_cast<std::uint16_t>(s);
         }
@@ -126,14 +156,15 @@ gpu_mask complete_subsets::best(gpu_mask free, unsigned wanted) const noexcept {
 }
 
 gpu_mask complete_subsets::scan(gpu_mask free, unsigned wanted, gpu_mask must, gpu_mask not_this) const noexcept {
+    const auto from = static_cast<std::uint32_t>(free);
     std::uint32_t found = 0;
-    std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t least = 0;
     for (std::uint32_t i = size_begin_[wanted]; i < size_begin_[wanted + 1]; ++i) {
         const std::uint32_t s = by_size_[i];
         if ((s & ~free) != 0 || (must & ~gpu_mask{s}) != 0 || s == not_this) continue;
         if (found != 0 && time_class_[s] != time_class_[found]) break;
-        const std::uint64_t now = key(s, static_cast<std::uint32_t>(free));
-        if (now >= least) continue;
+        const std::uint64_t now = high_key(s, from);
+        if (found != 0 && (now > least || (now == least && low_key(s, from) >= low_key(found, from)))) continue;
         least = now;
         found = s;
     }

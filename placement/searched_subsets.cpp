@@ -63,25 +63,25 @@ ring_cost searched_subsets::ring(gpu_mask gpus) const noexcept {
     return out;
 }
 
-// Islands count double: losing a NUMA-whole set costs less than losing an NVLink-whole one.
-double searched_subsets::rest_value(gpu_mask rest) const noexcept {
-    const auto whole = [rest](gpu_mask part) {
-        const unsigned c = topo::count(rest & part);
-        double sum = 0;
-        for (unsigned s = 2; s <= c; s *= 2) sum += s * (c / s);
-        return sum;
-    };
+// What disjoint power-of-two sets inside the parts hold together.
+double searched_subsets::whole_sets(std::span<const gpu_mask> parts, gpu_mask rest) noexcept {
     double value = 0;
-    for (const auto island : where_.islands) value += 2 * whole(island);
-    for (const auto numa : numa_masks_) value += whole(numa);
+    for (const auto part : parts) {
+        const unsigned c = topo::count(rest & part);
+        for (unsigned s = 2; s <= c; s *= 2) value += s * (c / s);
+    }
     return value;
 }
 
 searched_subsets::key_type searched_subsets::key(gpu_mask gpus, gpu_mask free) const noexcept {
     const double time = ring(gpus).time_us(topo::count(gpus), bytes_);
     const double time_class = log_step_ > 0 && time > 0 ? std::floor(std::log(time) / log_step_) : time;
-    return {time_class, -rest_value(free & ~gpus), static_cast<double>(where_.numa_nodes(gpus)),
-            static_cast<double>(where_.shared_nics(gpus)), where_.nic_distance(gpus)};
+    return {time_class,
+            -whole_sets(where_.islands, free & ~gpus),
+            static_cast<double>(where_.numa_nodes(gpus)),
+            -whole_sets(numa_masks_, free & ~gpus),
+            static_cast<double>(where_.shared_nics(gpus)),
+            where_.nic_distance(gpus)};
 }
 
 // Adds, one by one, the GPU whose slowest link to those taken is fastest; ties: more GPUs of the same island, lower
@@ -161,11 +161,8 @@ subset_choice searched_subsets::score(gpu_mask gpus, gpu_mask free) const noexce
     out.ring_us = ring(gpus).time_us(topo::count(gpus), bytes_);
     out.numa_nodes = where_.numa_nodes(gpus);
     const gpu_mask rest = free & ~gpus;
-    // The most that so many GPUs could be worth: all of them in one island and one NUMA node.
-    double most = 0;
-    for (unsigned s = 2; s <= topo::count(rest); s *= 2) most += s * (topo::count(rest) / s);
-    most *= numa_masks_.empty() ? 2 : 3;
-    if (most > 0) out.damage = std::clamp(1 - rest_value(rest) / most, 0.0, 1.0);
+    const double most = whole_sets(std::span(&rest, 1), rest);  // so many GPUs in one island
+    if (most > 0) out.damage = std::clamp(1 - whole_sets(where_.islands, rest) / most, 0.0, 1.0);
     return out;
 }
 

@@ -31,19 +31,21 @@ private:
     void value_rests(const locality& where);
     void order_ties(const locality& where);
     void choose_all();
-    [[nodiscard]] std::uint64_t key(std::uint32_t subset, std::uint32_t free) const noexcept {
-        return still_[subset] + (std::uint64_t{most_value_ - value_[free & ~subset]} << 16);
-    }
+    [[nodiscard]] std::uint64_t high_key(std::uint32_t subset, std::uint32_t free) const noexcept;
+    [[nodiscard]] std::uint32_t low_key(std::uint32_t subset, std::uint32_t free) const noexcept;
 
     std::size_t gpus_ = 0;
     double bytes_ = 0;
     ring_table rings_;
     std::vector<std::uint16_t> time_class_;  // [mask], 0 the fastest of its size
     std::vector<double> class_time_;         // [mask] the time its class starts at
-    std::vector<std::uint32_t> value_;       // [mask] worth of it as a rest
+    std::vector<std::uint32_t> value_;       // [mask] worth of it as a rest, by links
+    std::vector<std::uint32_t> near_value_;  // [mask] the same when NUMA counts
     std::vector<std::uint32_t> most_by_size_;
     std::uint32_t most_value_ = 0;
-    std::vector<std::uint64_t> still_;       // [mask] time class << 40 | rank of (NUMA, NICs, mask)
+    std::uint32_t most_near_ = 0;
+    std::vector<std::uint64_t> high_;        // [mask] the parts of its key that do not depend on what is free
+    std::vector<std::uint32_t> low_;         // [mask]
     std::vector<std::uint8_t> numa_nodes_;   // [mask]
     std::vector<std::uint16_t> by_size_;     // masks of one size after the other, by (time class, tie rank)
     std::vector<std::uint32_t> size_begin_;  // [k] … [k + 1] in by_size_
@@ -62,9 +64,9 @@ public:
     std::size_t ring_order(gpu_mask gpus, std::span<std::uint8_t> out) const noexcept;
 
 private:
-    using key_type = std::array<double, 5>;
+    using key_type = std::array<double, 7>;
     [[nodiscard]] key_type key(gpu_mask gpus, gpu_mask free) const noexcept;
-    [[nodiscard]] double rest_value(gpu_mask rest) const noexcept;
+    [[nodiscard]] static double whole_sets(std::span<const gpu_mask> parts, gpu_mask rest) noexcept;
     [[nodiscard]] gpu_mask grow(gpu_mask seed, gpu_mask free, unsigned wanted) const noexcept;
     [[nodiscard]] gpu_mask improve(gpu_mask from, gpu_mask free, gpu_mask must, gpu_mask not_this) const noexcept;
 

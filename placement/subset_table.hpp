@@ -28,8 +28,9 @@ struct subset_options {
     double equal_within = 0.05;
 };
 
-// A subset and why it was taken. Compared in this order: time class, damage, NUMA nodes touched, GPUs that share
-// a NIC, distance to the NICs, then lowest mask.
+// A subset and why it was taken. Compared in this order: time class, damage, V of the subset itself (whole pairs and
+// islands inside it), NUMA nodes touched, damage to NUMA-whole sets, GPUs that share a NIC, distance to the NICs, then
+// lowest mask.
 //
 // Time classes: the ring times of all subsets of one size, sorted, are cut into windows [t, t · (1 + equal_within)],
 // each starting at the first time that the window before does not hold. The order is total (hence transitive), and
@@ -37,7 +38,8 @@ struct subset_options {
 //
 // Damage of taking S from F: 1 − V(F∖S) / (the greatest V of any set of that size), 0 when nothing is left. V(R) is
 // the most that R can hold of disjoint subsets of the usual job sizes (2, 4, 8, half a node, an island), each worth
-// its size × (best ring time of that size / its own time class) × (0.95 for each NUMA node beyond the fewest possible).
+// its size × (best ring time of that size / its own time class). Damage to NUMA-whole sets is the same with 5 % off for
+// each NUMA node that a subset touches beyond the fewest possible; it comes after the job's own NUMA nodes.
 struct subset_choice {
     gpu_mask gpus = 0;
     double ring_us = 0;           // predicted ring all-reduce of message_bytes over the subset; 0 for one GPU
