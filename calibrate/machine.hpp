@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "topo/cost.hpp"
@@ -125,6 +126,7 @@ public:
     // Fills `from` with a pattern, copies it by that engine, compares the contents at `to`. True when
     // they are equal. A path that delivers wrong bytes must never get a cost.
     [[nodiscard]] virtual topo::result<bool> verify(const copy& what) = 0;
+    [[nodiscard]] virtual topo::result<bool> verify_rdma(const rdma_operation& what) = 0;  // the same, by a NIC
 
     // us[i] becomes the time of together[i]; all start at once. us.size() ≥ together.size().
     [[nodiscard]] virtual topo::result<topo::done> timed_copy(std::span<const copy> together, std::span<double> us) = 0;

@@ -72,9 +72,9 @@ struct run_output {
 };
 
 // A cancelled run is not a failure: complete is false, and what was finished stands in `cells` and in the log.
-// Fails with refused (a GPU is in use and no force; a path delivers wrong bytes), hardware (a device
-// died: what was finished is in the log), bad_input (a log of another machine or a broken line,
-// "file:line"), io (the log cannot be written).
+// Fails with refused (a GPU is in use and no force), hardware (a device died, or a path delivers wrong
+// bytes and so must get no cost: what was finished is in the log), bad_input (a log of another machine or a broken
+// line, "file:line"), io (the log cannot be written).
 [[nodiscard]] topo::result<run_output> run_node(machine& m, const plan& what, const run_options& options,
                                                 observer& watcher);
 
