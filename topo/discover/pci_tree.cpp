@@ -27,16 +27,17 @@ std::optional<pci_address> full_address(std::string_view text) {
     return address ? std::optional<pci_address>(*address) : std::nullopt;
 }
 
-// Where the device hangs: /sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0. Behind an Intel VMD a second
-// host bridge follows (…/0000:16:05.5/pci10000:00/10000:00:02.0); the first is the one of the CPU.
+// Where the device hangs: /sys/devices/pci0000:16/0000:16:01.0/0000:17:00.0. An Intel VMD is a host bridge
+// of its own behind that of the CPU (…/0000:16:05.5/pci10000:00/10000:00:02.0/…): the last one counts.
 void place(pci_device& d, const std::string& resolved) {
     std::string root;
     std::vector<pci_address> bridges;
     for (const auto part : components(resolved)) {
         if (const auto address = full_address(part)) {
             if (!root.empty()) bridges.push_back(*address);
-        } else if (part.starts_with("pci") && root.empty()) {
+        } else if (part.starts_with("pci")) {
             root = part;
+            bridges.clear();
         }
     }
     if (bridges.empty() || bridges.back() != d.address) return;
