@@ -11,12 +11,12 @@
 #include <time.h>
 
 /* Nodes looked at again a call, in turn, so that a change that no hook told of is seen in the end. */
-#define AUDIT_NODES 16
+#define AUDIT_NODES 4
 /* Excluding cores makes the inner plugin walk all cores between the first and the last excluded one. */
 #define MOST_CORES_WALKED 200000
 #define MOST_CHOICES 3
 
-enum { MASK_GPUS = 1, EXCLUDE_CORES = 2 };
+enum { MASK_GPUS = 1 };
 
 static struct {
     filter_job_test_fn inner;
@@ -180,10 +180,28 @@ void filter_node_table(void)
     xfree(nodes);
 }
 
+static int refresh(uint32_t node)
+{
+    struct atoll_node_state state;
+
+    atoll_view_node(&at.state, at.gpu_id, node, at.api->expected_gpus(at.glue, node), &state);
+    return at.api->set_node(at.glue, node, &state);
+}
+
+/* Here and not in job_test, where slurmctld's users wait. */
+void filter_changes_done(void)
+{
+    uint32_t node;
+
+    while (at.glue && at.api->next_dirty(at.glue, &node))
+        (void)refresh(node);
+}
+
 void filter_reconfigured(void)
 {
     if (at.glue)
         at.api->mark_all(at.glue);
+    filter_changes_done();
 }
 
 void filter_nodes_changed(bitstr_t *nodes)
@@ -196,14 +214,6 @@ void filter_node_changed(uint32_t node)
 {
     if (at.glue)
         at.api->mark_node(at.glue, node);
-}
-
-static int refresh(uint32_t node)
-{
-    struct atoll_node_state state;
-
-    atoll_view_node(&at.state, at.gpu_id, node, at.api->expected_gpus(at.glue, node), &state);
-    return at.api->set_node(at.glue, node, &state);
 }
 
 /* One call of job_test. */
@@ -225,8 +235,7 @@ static bool choose(struct call *c)
     struct atoll_choice choice;
     uint32_t node;
 
-    while (at.api->next_dirty(at.glue, &node))
-        (void)refresh(node);
+    filter_changes_done();
     for (int i = 0; i < AUDIT_NODES && at.api->next_audit(at.glue, &node); i++)
         (void)refresh(node);
     for (int tries = 0; tries < MOST_CHOICES; tries++) {
@@ -242,6 +251,11 @@ static bool choose(struct call *c)
             return true;
     }
     return false;
+}
+
+static bool takes_all_gpus(const struct atoll_share *s)
+{
+    return (uint32_t)__builtin_popcountll(s->gpus) == at.api->expected_gpus(at.glue, s->node);
 }
 
 /* Cores far from the chosen GPUs, or NULL when nothing is known, the near ones do not suffice, or it costs too much. */
@@ -260,8 +274,11 @@ static bitstr_t *exclude_far_cores(const struct call *c)
         needed = c->wish.cpus_total / c->chosen;
     for (uint32_t i = 0; i < c->chosen && enough; i++) {
         const struct atoll_share *s = &at.shares[i];
-        uint32_t near = atoll_far_cores(&at.state, at.gpu_id, s->node, s->gpus,
-                                        at.api->sockets(at.glue, s->node, s->gpus), at.far_cores);
+        uint32_t near;
+        if (takes_all_gpus(s)) /* no core is far from all of them */
+            continue;
+        near = atoll_far_cores(&at.state, at.gpu_id, s->node, s->gpus,
+                               at.api->sockets(at.glue, s->node, s->gpus), at.far_cores);
         any |= near != UINT32_MAX;
         enough = near >= needed;
     }
@@ -301,7 +318,8 @@ static bool attempt(struct call *c, int how, bitstr_t *exc_cores)
     for (uint32_t i = 0; i < c->chosen; i++)
         bit_set(c->nodes, at.shares[i].node);
     for (uint32_t i = 0; (how & MASK_GPUS) && i < c->chosen; i++)
-        atoll_mask_gpus(at.gpu_id, at.shares[i].node, at.shares[i].gpus, &at.undo);
+        if (!takes_all_gpus(&at.shares[i]))
+            atoll_mask_gpus(at.gpu_id, at.shares[i].node, at.shares[i].gpus, &at.undo);
     if (c->mode == SELECT_MODE_WILL_RUN)
         c->job->bit_flags |= TEST_NOW_ONLY;
     begin = now_ns();

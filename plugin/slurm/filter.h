@@ -26,9 +26,10 @@ void filter_stop(void);
 /* The node table was built or rebuilt (start and reconfigure); the inner plugin has done its part. */
 void filter_node_table(void);
 void filter_reconfigured(void);
-/* Resources of these nodes changed, or may have. */
+/* Resources of these nodes change: told before and after, then once that the change is complete. */
 void filter_nodes_changed(bitstr_t *nodes);
 void filter_node_changed(uint32_t node);
+void filter_changes_done(void);
 int filter_job_test(job_record_t *job, bitstr_t *nodes, uint32_t min_nodes, uint32_t max_nodes, uint32_t req_nodes,
                     uint16_t mode, List preemptee_candidates, List *preemptee_jobs, bitstr_t *exc_cores);
 

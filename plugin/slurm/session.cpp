@@ -55,6 +55,7 @@ session::session(arranged a, const config& c, topo::cluster_description file)
     free_cpus_.assign(count, 0);
     flags_.assign(count, 0);
     differs_.assign(count, 0);
+    blocks_.assign((count + 63) / 64, block{});
     filter_.assign((count + 63) / 64, 0);
     shares_.reserve(count);
     answer_.reserve(static_cast<std::uint32_t>(count), arranged_.limits.gpus);
@@ -88,6 +89,7 @@ bool session::set_node(std::uint32_t node, const atoll_node_state& s) noexcept {
     put(type_[node], s.type);
     put(free_cpus_[node], s.free_cpus);
     put(flags_[node], s.flags);
+    if (changed) blocks_[node / 64].stale = true;
     differing_ += (differs ? 1 : 0);
     differing_ -= differs_[node];
     differs_[node] = differs ? 1 : 0;
@@ -96,7 +98,56 @@ bool session::set_node(std::uint32_t node, const atoll_node_state& s) noexcept {
 
 bool session::fits(std::uint32_t node, const needs& n) const noexcept {
     return free_cpus_[node] >= n.cpus && free_memory_[node] >= n.memory && (flags_[node] & n.flags) == n.flags &&
-           (n.type == ATOLL_ANY_TYPE || type_[node] == n.type) && free_gpus_[node] != 0;
+           (n.type == ATOLL_ANY_TYPE || type_[node] == n.type);
+}
+
+void session::sum_up(std::uint32_t word) noexcept {
+    block b;
+    b.stale = false;
+    b.least_memory = UINT64_MAX;
+    b.least_cpus = b.common_flags = UINT32_MAX;
+    const std::uint32_t end = std::min(nodes(), (word + 1) * 64);
+    for (std::uint32_t node = word * 64; node < end; ++node) {
+        if (free_gpus_[node] == 0) continue;
+        if (b.with_gpus == 0) {
+            b.type = type_[node];
+            b.weight = weight_[node];
+        }
+        b.with_gpus |= std::uint64_t{1} << (node % 64);
+        b.least_memory = std::min(b.least_memory, free_memory_[node]);
+        b.least_cpus = std::min(b.least_cpus, free_cpus_[node]);
+        b.common_flags &= flags_[node];
+        b.same_type = b.same_type && b.type == type_[node];
+        b.same_weight = b.same_weight && b.weight == weight_[node];
+    }
+    blocks_[word] = b;
+}
+
+bool session::all_fit(const block& b, const needs& n) noexcept {
+    return b.same_weight && b.least_cpus >= n.cpus && b.least_memory >= n.memory &&
+           (b.common_flags & n.flags) == n.flags && (n.type == ATOLL_ANY_TYPE || (b.same_type && b.type == n.type));
+}
+
+// Takes one node into filter_, unless it is too heavy; starts anew when only the lightest count and it is lighter.
+void session::keep_node(std::uint32_t node, bool only_lightest, std::uint32_t& limit, std::uint32_t& kept,
+                        std::uint32_t& heavier) noexcept {
+    const auto leave_out = [&heavier](std::uint32_t weight) {
+        heavier = heavier == 0 ? weight : std::min(heavier, weight);
+    };
+    if (weight_[node] > limit) {
+        leave_out(weight_[node]);
+        return;
+    }
+    if (only_lightest && weight_[node] < limit) {
+        if (kept > 0) {
+            leave_out(limit);
+            std::fill_n(filter_.begin(), node / 64 + 1, 0);
+            kept = 0;
+        }
+        limit = weight_[node];
+    }
+    filter_[node / 64] |= std::uint64_t{1} << (node % 64);
+    ++kept;
 }
 
 std::uint32_t session::filter(const atoll_wish& wish, const needs& n, std::uint32_t most_weight,
@@ -104,30 +155,22 @@ std::uint32_t session::filter(const atoll_wish& wish, const needs& n, std::uint3
     std::uint32_t kept = 0;
     std::uint32_t limit = most_weight == lightest ? UINT32_MAX : most_weight;
     heavier = 0;
-    const auto leave_out = [&heavier](std::uint32_t weight) {
-        heavier = heavier == 0 ? weight : std::min(heavier, weight);
-    };
     for (std::uint32_t w = 0; w < filter_.size(); ++w) {
-        std::uint64_t left = wish.allowed[w];
-        if ((w + 1) * 64 > nodes()) left &= topo::first_gpus(nodes() - w * 64);
         filter_[w] = 0;
+        if (blocks_[w].stale) sum_up(w);
+        const block& b = blocks_[w];
+        std::uint64_t left = wish.allowed[w] & b.with_gpus;
+        if (left == 0) continue;
+        if (all_fit(b, n) && b.weight <= limit) {  // one node decides for all of them
+            const auto first = static_cast<std::uint32_t>(std::countr_zero(left));
+            keep_node(w * 64 + first, most_weight == lightest, limit, kept, heavier);
+            filter_[w] = left;
+            kept += static_cast<std::uint32_t>(std::popcount(left)) - 1;
+            continue;
+        }
         for (; left != 0; left &= left - 1) {
             const std::uint32_t node = w * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
-            if (!fits(node, n)) continue;
-            if (weight_[node] > limit) {
-                leave_out(weight_[node]);
-                continue;
-            }
-            if (most_weight == lightest && weight_[node] < limit) {  // lighter than all before: start anew
-                if (kept > 0) {
-                    leave_out(limit);
-                    std::fill_n(filter_.begin(), w + 1, 0);
-                    kept = 0;
-                }
-                limit = weight_[node];
-            }
-            filter_[w] |= left & (~left + 1);
-            ++kept;
+            if (fits(node, n)) keep_node(node, most_weight == lightest, limit, kept, heavier);
         }
     }
     return kept;
@@ -143,7 +186,7 @@ void session::take_answer(const shape& s, atoll_choice& out) noexcept {
 }
 
 bool session::choose_shape(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept {
-    const needs n{s.gpus_per_node, cpus_needed(wish, s), memory_needed(wish, s), wish.type, wish.flags};
+    const needs n{cpus_needed(wish, s), memory_needed(wish, s), wish.type, wish.flags};
     // Lightest nodes first, as Slurm does: widen by one weight at a time, a few times, then to all.
     constexpr int most_widenings = 6;
     std::uint32_t weight = lightest;

@@ -49,9 +49,23 @@ public:
 
 private:
     struct needs {
-        std::uint64_t gpus, cpus, memory;
+        std::uint64_t cpus, memory;
         std::uint32_t type, flags;
     };
+    // What 64 neighbours have in common, so that most words of a bitmap are decided at once. Only nodes with
+    // a free GPU count.
+    struct block {
+        std::uint64_t with_gpus = 0;
+        std::uint64_t least_memory = 0;
+        std::uint32_t least_cpus = 0;
+        std::uint32_t common_flags = 0;
+        std::uint32_t type = 0, weight = 0;
+        bool same_type = true, same_weight = true, stale = true;
+    };
+    void sum_up(std::uint32_t word) noexcept;
+    [[nodiscard]] static bool all_fit(const block& b, const needs& n) noexcept;
+    void keep_node(std::uint32_t node, bool only_lightest, std::uint32_t& limit, std::uint32_t& kept,
+                   std::uint32_t& heavier) noexcept;
     [[nodiscard]] bool fits(std::uint32_t node, const needs& n) const noexcept;
     // Fills filter_ with the allowed nodes that fit and are no heavier than `most_weight` (`lightest`: only
     // those of the lowest weight); returns how many, and in `heavier` the lowest weight left out (0: none).
@@ -69,6 +83,7 @@ private:
     std::vector<std::uint32_t> weight_, type_, free_cpus_, flags_;
     std::vector<std::uint8_t> differs_;
     std::uint64_t differing_ = 0;
+    std::vector<block> blocks_;
     std::vector<std::uint64_t> filter_;
     std::vector<atoll_share> shares_;
     placement::answer answer_;

@@ -115,6 +115,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap, uint3
         filter_nodes_changed((job_ptr)->node_bitmap);    \
         change_rc = (call);                              \
         filter_nodes_changed((job_ptr)->node_bitmap);    \
+        filter_changes_done();                           \
         return change_rc;                                \
     } while (0)
 
@@ -231,6 +232,7 @@ extern int select_p_update_node_config(int index)
     int rc = (*ops()->update_node_config)(index);
     if (index >= 0)
         filter_node_changed((uint32_t)index);
+    filter_changes_done();
     return rc;
 }
 

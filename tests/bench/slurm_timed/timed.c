@@ -54,6 +54,10 @@ void filter_node_changed(uint32_t node)
     (void)node;
 }
 
+void filter_changes_done(void)
+{
+}
+
 int filter_job_test(job_record_t *job, bitstr_t *nodes, uint32_t min_nodes, uint32_t max_nodes, uint32_t req_nodes,
                     uint16_t mode, List preemptee_candidates, List *preemptee_jobs, bitstr_t *exc_cores)
 {
