@@ -16,6 +16,7 @@ namespace glue_test {
 // g1 … g<n> of that board, `per_leaf` nodes a leaf under one spine.
 [[nodiscard]] topo::cluster_description bridge_cluster(int nodes, int per_leaf);
 void make_simulated(topo::node_class& hardware);
+[[nodiscard]] std::uint64_t allocations_so_far() noexcept;  // of the whole program
 
 struct line {
     atoll_log_level level;
