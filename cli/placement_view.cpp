@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/placement_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli/describe.hpp"
+#include "cli/render/facts.hpp"
+#include "cli/render/table.hpp"
+#include "cli/render/text.hpp"
+#include "topo/hostlist.hpp"
+
+namespace cli {
+namespace {
+
+constexpr std::size_t nodes_shown = 64;
+
+json prediction_json(const placement::prediction& p, const topo::fabric& f) {
+    const bool alone = p.slowest_gb_per_s <= 0;
+    return {{"step_us", p.step_us},
+            {"terms", {{"latency_us", p.latency_us}, {"transfer_us", p.transfer_us}}},
+            {"slowest", alone ? json()
+                              : json{{"gb_per_s", p.slowest_gb_per_s},
+                                     {"where", hop_name(p, f)},
+                                     {"from_rank", p.slowest_from},
+                                     {"to_rank", p.slowest_to}}},
+            {"simulated", p.simulated},
+            {"estimated", p.estimated}};
+}
+
+json request_json(const placement::request& r) {
+    const bool total = r.gpus_total > 0;
+    return {{"nodes", total ? json() : json(r.nodes)},
+            {"gpus_per_node", total ? json() : json(r.gpus_per_node)},
+            {"gpus", total ? json(r.gpus_total) : json()},
+            {"pattern", placement::name_of(r.talks)},
+            {"message_bytes", r.message_bytes}};
+}
+
+std::string leaf_of(const topo::cluster& c, topo::node_id node) {
+    const topo::fabric& f = c.network();
+    if (f.form() == topo::fabric_form::unknown || f.levels() == 0) return {};
+    const topo::group_id leaf = f.group_of(node, 0);
+    return leaf.valid() ? std::string(f.name(0, leaf)) : std::string();
+}
+
+json share_json(const topo::cluster& c, const placement::node_share& share) {
+    return {{"name", c.nodes()[share.node.value].name}, {"gpus", gpus_json(share.gpus)}};
+}
+
+std::string joined(const std::vector<int>& numbers) {
+    std::string out;
+    for (const int n : numbers) out += (out.empty() ? "" : ",") + std::to_string(n);
+    return out;
+}
+
+std::string marks(const placement::prediction& p, const render::style& s) {
+    std::string out;
+    if (p.simulated) out += "  " + s.loud(" SIMULATED ");
+    if (p.estimated) out += "  " + s.yellow("estimated");
+    return out;
+}
+
+// "g[1-4] GPUs 0-7", or the first few nodes when they differ.
+std::string shares_text(const topo::cluster& c, const std::vector<placement::node_share>& shares) {
+    std::string out;
+    std::vector<std::string> names;
+    auto flush = [&](topo::gpu_mask gpus) {
+        if (names.empty()) return;
+        out += fmt::format("{}{} GPUs {}", out.empty() ? "" : "; ", topo::compress_hostlist(names),
+                           render::gpus_text(gpus));
+        names.clear();
+    };
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        if (i > 0 && shares[i].gpus != shares[i - 1].gpus) flush(shares[i - 1].gpus);
+        names.push_back(c.nodes()[shares[i].node.value].name);
+    }
+    if (!shares.empty()) flush(shares.back().gpus);
+    return out;
+}
+
+std::string node_table(const placed_job& job, const render::style& s) {
+    render::table t{{"RANKS", "NODE", "LEAF", "GPUs in rank order", "NICs", "CPU NUMA"}, {}, {}};
+    std::size_t rank = 0;
+    for (std::size_t i = 0; i < job.got.nodes.size(); ++i) {
+        const placement::node_share& share = job.got.nodes[i];
+        const topo::node_class& h = job.on.class_of(share.node);
+        const std::size_t first = rank;
+        std::string order;
+        for (; rank < job.got.ranks.size() && job.got.ranks[rank].node == share.node; ++rank)
+            order += (order.empty() ? "" : ",") + std::to_string(job.got.ranks[rank].gpu);
+        if (i >= nodes_shown) continue;
+        std::string nics;
+        for (const int n : nics_of(job, share.node))
+            nics += (nics.empty() ? "" : ",") + h.nics[static_cast<std::size_t>(n)].name;
+        const std::string numa = joined(h.numa_of(share.gpus));
+        const std::string leaf = leaf_of(job.on, share.node);
+        t.add({rank - first == 1 ? std::to_string(first) : fmt::format("{}-{}", first, rank - 1),
+               job.on.nodes()[share.node.value].name, leaf.empty() ? "-" : leaf, order, nics.empty() ? "-" : nics,
+               numa.empty() ? "unknown" : numa});
+    }
+    std::string out = t.text(s);
+    if (job.got.nodes.size() > nodes_shown)
+        out += fmt::format("… and {} more nodes; --json lists all\n", job.got.nodes.size() - nodes_shown);
+    return out;
+}
+
+}  // namespace
+
+std::string hop_name(const placement::prediction& p, const topo::fabric& f) {
+    if (p.slowest_level == 0) return "inside the node";
+    if (f.form() == topo::fabric_form::unknown) return "between nodes";
+    return render::level_name(p.slowest_level - 1, f.levels());
+}
+
+std::vector<int> nics_of(const placed_job& job, topo::node_id node) {
+    std::vector<int> out;
+    for (const placement::rank_place& r : job.got.ranks)
+        if (r.node == node && r.nic >= 0 && std::find(out.begin(), out.end(), r.nic) == out.end()) out.push_back(r.nic);
+    return out;
+}
+
+topo::findings placement_notes(const placed_job& job) {
+    topo::findings notes = job.on.notes();
+    std::set<const topo::node_class*> seen;
+    for (const placement::node_share& share : job.got.nodes) {
+        const topo::node_class& h = job.on.class_of(share.node);
+        if (!seen.insert(&h).second) continue;
+        for (const render::remark& r : render::remarks_on(h))
+            notes.push_back(
+                {r.how == render::weight::plain ? topo::severity::info : topo::severity::warning, h.name, r.text, {}});
+    }
+    return notes;
+}
+
+json placement_json(const placed_job& job, const topo::findings& notes) {
+    json out = {{"outcome", "placed"}, {"request", request_json(job.wanted)}};
+    out["nodes"] = json::array();
+    std::vector<json> rank_rows;
+    for (const placement::node_share& share : job.got.nodes) {
+        const topo::node_class& h = job.on.class_of(share.node);
+        const std::vector<int> numa = h.numa_of(share.gpus);
+        const std::string leaf = leaf_of(job.on, share.node);
+        json node = share_json(job.on, share);
+        node["nics"] = json::array();
+        for (const int n : nics_of(job, share.node)) node["nics"].push_back(h.nics[static_cast<std::size_t>(n)].name);
+        node["class"] = h.name;
+        node["leaf"] = leaf.empty() ? json() : json(leaf);
+        node["cpu_numa"] = numa.empty() ? json() : json(numa.front());
+        node["numa"] = numa;
+        out["nodes"].push_back(std::move(node));
+    }
+    out["ranks"] = json::array();
+    for (std::size_t i = 0; i < job.got.ranks.size(); ++i) {
+        const placement::rank_place& r = job.got.ranks[i];
+        const topo::node_class& h = job.on.class_of(r.node);
+        out["ranks"].push_back({{"rank", i},
+                                {"node", job.on.nodes()[r.node.value].name},
+                                {"gpu", r.gpu},
+                                {"nic", r.nic < 0 ? json() : json(h.nics[static_cast<std::size_t>(r.nic)].name)},
+                                {"numa", known_or_null(r.numa)}});
+    }
+    const topo::fabric& f = job.on.network();
+    out["predicted"] = prediction_json(job.got.predicted, f);
+    out["damage"] = job.got.damage;
+    out["runner_up"] = json();
+    if (job.got.has_runner_up) {
+        json nodes = json::array();
+        for (const placement::node_share& share : job.got.runner_up_nodes) nodes.push_back(share_json(job.on, share));
+        out["runner_up"] = {{"nodes", std::move(nodes)},
+                            {"predicted", prediction_json(job.got.runner_up, f)},
+                            {"damage", job.got.runner_up_damage}};
+    }
+    out["notes"] = to_json(notes);
+    return out;
+}
+
+json no_placement_json(const placement::request& wanted, std::string_view outcome, std::string_view message) {
+    return {{"outcome", outcome},     {"message", message},     {"request", request_json(wanted)},
+            {"nodes", json::array()}, {"ranks", json::array()}, {"predicted", json()},
+            {"damage", json()},       {"runner_up", json()},    {"notes", json::array()}};
+}
+
+std::string placement_text(const placed_job& job, const render::style& s) {
+    const placement::prediction& p = job.got.predicted;
+    std::string out = s.bold(fmt::format("{} on {}", render::counted(job.got.ranks.size(), "rank"),
+                                         render::counted(job.got.nodes.size(), "node"))) +
+                      "\n" + node_table(job, s) + "\n";
+    if (job.got.ranks.size() < 2) {
+        out += "One rank talks to no other: no step time to predict" + marks(p, s) + "\n";
+    } else {
+        out += s.bold(fmt::format("Predicted {} of {}: {} a step", placement::name_of(job.wanted.talks),
+                                  render::size(job.wanted.message_bytes), render::duration(p.step_us))) +
+               marks(p, s) + "\n";
+        out += fmt::format("  latency   {}\n  transfer  {}\n", render::duration(p.latency_us),
+                           render::duration(p.transfer_us));
+        out += fmt::format("  slowest   rank {} to rank {}, {}, {} GB/s\n", p.slowest_from, p.slowest_to,
+                           hop_name(p, job.on.network()), render::short_number(p.slowest_gb_per_s));
+    }
+    out += fmt::format("Damage to islands and leaves: {:.1f} %\n", job.got.damage * 100);
+    if (!job.got.has_runner_up) return out + "Runner-up: none\n";
+    const placement::prediction& second = job.got.runner_up;
+    out += fmt::format("Runner-up: {}", render::printable(shares_text(job.on, job.got.runner_up_nodes)));
+    if (job.got.ranks.size() > 1) {
+        const double more = (second.step_us / p.step_us - 1) * 100;
+        out += fmt::format(", {} a step ({}{:.1f} %)", render::duration(second.step_us), more < 0 ? "" : "+",
+                           std::fabs(more) < 0.05 ? 0.0 : more);
+    }
+    return out + fmt::format(", damage {:.1f} %\n", job.got.runner_up_damage * 100);
+}
+
+}  // namespace cli

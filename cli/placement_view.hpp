@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A placement as the object of --json and as text.
+#pragma once
+
+#include <string>
+
+#include "cli/console.hpp"
+#include "cli/render/style.hpp"
+#include "placement/request.hpp"
+#include "topo/cluster.hpp"
+
+namespace cli {
+
+struct placed_job {
+    const topo::cluster& on;
+    const placement::request& wanted;
+    const placement::answer& got;
+};
+
+// The NICs that a node's ranks use, in rank order without repeats: indices into its class.
+[[nodiscard]] std::vector<int> nics_of(const placed_job& job, topo::node_id node);
+
+// {outcome, request, nodes[], ranks[], predicted{}, damage, runner_up, notes[]} as docs/cli.md says.
+[[nodiscard]] json placement_json(const placed_job& job, const topo::findings& notes);
+
+// The answer when nothing fits: {outcome, message, request, nodes: [], ranks: [], predicted: null, runner_up: null}.
+[[nodiscard]] json no_placement_json(const placement::request& wanted, std::string_view outcome,
+                                     std::string_view message);
+
+[[nodiscard]] std::string placement_text(const placed_job& job, const render::style& s);
+
+// What the reader must know: remarks on the classes of the job's nodes, as findings. No class twice.
+[[nodiscard]] topo::findings placement_notes(const placed_job& job);
+
+// "inside the node", "leaf", "spine": where the slowest hop of a prediction runs.
+[[nodiscard]] std::string hop_name(const placement::prediction& p, const topo::fabric& f);
+
+}  // namespace cli

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verb.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "cli/render/text.hpp"
+
+#ifndef ATOLL_VERSION
+#error "the build sets ATOLL_VERSION"
+#endif
+
+namespace cli {
+namespace {
+
+constexpr const char* root_examples =
+    "  atoll calibrate --simulate dgx-h100 -o h100.json    no GPU here: a simulated node\n"
+    "  atoll merge --hosts 'g[1-64]=h100.json' --fabric topology.conf -o cluster.yaml\n"
+    "  atoll show cluster.yaml --html report.html          the report as a page\n"
+    "  atoll place cluster.yaml --nodes 4 --gpus-per-node 8\n"
+    "  atoll VERB --help                                   everything about a verb\n";
+
+std::string footer(std::string_view examples) { return fmt::format("Examples:\n{}\n{}", examples, exit_code_help); }
+
+CLI::App& app_of(void* app) { return *static_cast<CLI::App*>(app); }
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words) out += (out.empty() ? "" : "|") + word;
+    return out;
+}
+
+void dress(CLI::Option* option, const option_spec& spec) {
+    option->type_name(spec.type);
+    option->required(spec.required);
+    if (!spec.only_values) return;
+    option->check(CLI::Validator(
+        [values = spec.values](std::string& given) {
+            if (std::find(values.begin(), values.end(), given) != values.end()) return std::string();
+            return fmt::format("'{}' is none of {}", render::printable(given), joined(values));
+        },
+        ""));
+}
+
+}  // namespace
+
+console common_options::make_console() const {
+    return console(colour == "always"  ? render::colour_mode::always
+                   : colour == "never" ? render::colour_mode::never
+                                       : render::colour_mode::automatic);
+}
+
+std::vector<std::string> option_spec::all_names() const {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < names.size();) {
+        const std::size_t end = std::min(names.find(',', at), names.size());
+        out.push_back(names.substr(at, end - at));
+        at = end + 1;
+    }
+    return out;
+}
+
+verb::verb(std::string name, std::string summary, std::string examples, std::function<int()> run, void* app)
+    : name_(std::move(name)),
+      summary_(std::move(summary)),
+      examples_(std::move(examples)),
+      run_(std::move(run)),
+      app_(app) {}
+
+const option_spec& verb::keep(option_spec spec, bool many, bool takes_value) {
+    spec.many = many;
+    spec.takes_value = takes_value;
+    if (spec.type.empty() && takes_value) spec.type = joined(spec.values);
+    return options_.emplace_back(std::move(spec));
+}
+
+verb& verb::flag(option_spec spec, bool& to) {
+    const option_spec& kept = keep(std::move(spec), false, false);
+    app_of(app_).add_flag(kept.names, to, kept.help);
+    return *this;
+}
+
+verb& verb::text(option_spec spec, std::string& to) {
+    const option_spec& kept = keep(std::move(spec), false, true);
+    dress(app_of(app_).add_option(kept.names, to, kept.help), kept);
+    return *this;
+}
+
+verb& verb::texts(option_spec spec, std::vector<std::string>& to) {
+    const option_spec& kept = keep(std::move(spec), true, true);
+    CLI::Option* option = app_of(app_).add_option(kept.names, to, kept.help);
+    dress(option, kept);
+    // One value each time, so that a positional argument after it is not swallowed.
+    if (!kept.positional()) option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    return *this;
+}
+
+verb& verb::maybe(option_spec spec, std::optional<std::string>& to) {
+    const option_spec& kept = keep(std::move(spec), false, true);
+    dress(app_of(app_).add_option_function<std::string>(
+              kept.names, [&to](const std::string& given) { to = given; }, kept.help),
+          kept);
+    return *this;
+}
+
+verb& verb::number(option_spec spec, std::uint32_t& to, std::uint32_t least, std::uint32_t most) {
+    const option_spec& kept = keep(std::move(spec), false, true);
+    CLI::Option* option = app_of(app_).add_option(kept.names, to, kept.help);
+    dress(option, kept);
+    option->check(CLI::Range(least, most).description(""));
+    return *this;
+}
+
+verb& verb::seed(option_spec spec, std::uint64_t& to) {
+    const option_spec& kept = keep(std::move(spec), false, true);
+    dress(app_of(app_).add_option(kept.names, to, kept.help), kept);
+    return *this;
+}
+
+verb& verb::real(option_spec spec, double& to, double least, double most) {
+    const option_spec& kept = keep(std::move(spec), false, true);
+    CLI::Option* option = app_of(app_).add_option(kept.names, to, kept.help);
+    dress(option, kept);
+    option->check(CLI::Range(least, most).description(""));
+    return *this;
+}
+
+verb& verb::common(common_options& to) {
+    flag({.names = "--json", .help = "One JSON object on standard output, nothing else there"}, to.as_json);
+    return text({.names = "--color",
+                 .help = "Colours in the terminal (default auto; NO_COLOR is respected)",
+                 .values = {"auto", "always", "never"},
+                 .only_values = true},
+                to.colour);
+}
+
+verb& verb::hide() {
+    app_of(app_).group("");
+    hidden_ = true;
+    return *this;
+}
+
+struct command_tree::parser {
+    CLI::App root{
+        "Places multi-GPU jobs by measured cost: calibrate or import a node, merge nodes and fabric into a\n"
+        "cluster file, look at it, and ask where a job would go.",
+        "atoll"};
+    std::string summary = root.get_description();
+};
+
+command_tree::command_tree() : parser_(std::make_unique<parser>()) {
+    CLI::App& root = parser_->root;
+    root.set_help_flag("-h,--help", "Print this help and exit");
+    root.set_version_flag("--version", std::string("atoll ") + ATOLL_VERSION, "Print the version and exit");
+    root.get_formatter()->column_width(36);
+    root.require_subcommand(1);
+    root.footer(footer(root_examples));
+    for (const auto add_verb : {add_discover, add_import, add_calibrate, add_merge, add_validate, add_show, add_place,
+                                add_export, add_completion, add_man})
+        add_verb(*this);
+}
+
+command_tree::~command_tree() = default;
+
+const std::string& command_tree::summary() const noexcept { return parser_->summary; }
+
+verb& command_tree::add(const std::string& name, const std::string& summary, const std::string& examples,
+                        std::function<int()> run) {
+    CLI::App* app = parser_->root.add_subcommand(name, summary);
+    app->footer(footer(examples));
+    verbs_.push_back(std::make_unique<verb>(name, summary, examples, std::move(run), app));
+    return *verbs_.back();
+}
+
+int command_tree::run(int argc, const char* const* argv) {
+    CLI::App& root = parser_->root;
+    std::string called = "atoll";
+    try {
+        root.parse(argc, argv);
+    } catch (const CLI::CallForVersion& asked) {
+        return console().print(std::string(asked.what()) + "\n");
+    } catch (const CLI::Success&) {
+        return console().print(root.help());
+    } catch (const CLI::ParseError& wrong) {
+        if (const auto chosen = root.get_subcommands(); !chosen.empty()) called += " " + chosen.front()->get_name();
+        return console().fail(called, wrong.what(), "see " + called + " --help");
+    }
+    const std::string chosen = root.get_subcommands().front()->get_name();
+    for (const auto& v : verbs_)
+        if (v->name() == chosen) return v->run();
+    return bad_use;
+}
+
+int run(int argc, const char* const* argv) noexcept {
+    try {
+        return command_tree().run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        std::fputs("error: out of memory; use a smaller input\n", stderr);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "error: unexpected failure (%s); please report it with the command line\n", e.what());
+    }
+    return failed;
+}
+
+}  // namespace cli
