@@ -56,6 +56,11 @@ def _pair_cost(layout, a, b):
     return ("PHB", SAME_SOCKET) if near else ("SYS", ACROSS)
 
 
+def link_name(layout, a, b):
+    """The link class as `nvidia-smi topo -m` names it."""
+    return _pair_cost(layout, a, b)[0]
+
+
 def _table(layout, cell, diagonal):
     return [f"          - {' '.join(diagonal if a == b else cell(a, b) for b in range(layout.gpus))}"
             for a in range(layout.gpus)]
@@ -73,7 +78,7 @@ def cluster_file(layout, source="estimated"):
         near = layout.cores_of_gpu(gpu)
         lines.append(f"      - {{name: GPU{gpu}, numa: {sockets.index(near)}, cpus: {near[0]}-{near[-1]}}}")
     lines.append("    gpu_links:")
-    lines += [line[4:] for line in _table(layout, lambda a, b: _pair_cost(layout, a, b)[0], "X")]
+    lines += [line[4:] for line in _table(layout, lambda a, b: link_name(layout, a, b), "X")]
     lines += ["    costs:", "      - from: gpu", "        to: gpu", "        engine: ce", f"        source: {source}",
               "        gb_per_s:"]
     lines += _table(layout, lambda a, b: str(_pair_cost(layout, a, b)[1][0]), "x")

@@ -200,9 +200,13 @@ class SlurmCluster(Commands):
         def ready():
             return all(n.fields.get("SlurmdStartTime", "None") != "None" and not n.state & {"UNKNOWN", "NOT_RESPONDING"}
                        for n in self.nodes().values())
+        def alive_and_ready():
+            for daemon in self.slurmds.values():
+                if not daemon.alive():
+                    raise SlurmError(f"{daemon.name} ended:\n{daemon.said()[-3000:]}")
+            return ready()
         if not self.layout.cloud:
-            self.until(lambda: all(d.alive() for d in self.slurmds.values()) and ready(),
-                        self.START_SECONDS, "the slurmds' registration", self.ctld)
+            self.until(alive_and_ready, self.START_SECONDS, "the slurmds' registration", self.ctld)
 
     def stop_ctld(self, number=signal.SIGTERM, seconds=30.0):
         self.ctld.signal(number)
@@ -210,9 +214,12 @@ class SlurmCluster(Commands):
             raise SlurmError(f"slurmctld did not end on signal {number} in {seconds} s")
 
     def restart_ctld(self, number=signal.SIGTERM):
-        """Ends slurmctld (SIGTERM, or SIGKILL for a crash) and starts it again from its saved state; waits until
-        its nodes have registered again (about 5 s)."""
+        """Ends slurmctld (SIGTERM, or SIGKILL for a crash) and starts it again from its saved state."""
         self.stop_ctld(number)
+        self.start_ctld()
+
+    def start_ctld(self):
+        """Starts a stopped slurmctld from its saved state; waits until its nodes have registered again (about 5 s)."""
         self._start_ctld()
         self._wait_for_nodes()
 

@@ -141,9 +141,10 @@ class Commands:
     # --- logs ---------------------------------------------------------------------------------------------------
 
     def ctld_log(self):
+        """slurmctld's log, with the cluster's folder written as FOLDER."""
         try:
             with open(os.path.join(self.folder, "slurmctld.log"), errors="replace") as f:
-                return f.read()
+                return f.read().replace(self.folder, "FOLDER")
         except OSError:
             return ""
 

@@ -19,7 +19,7 @@ PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _before_exec():
+def before_exec():
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
 
@@ -32,7 +32,7 @@ class Daemon:
         with open(output, "ab") as out:
             self.process = subprocess.Popen(
                 argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                start_new_session=True, preexec_fn=_before_exec, cwd=os.path.dirname(output))
+                start_new_session=True, preexec_fn=before_exec, cwd=os.path.dirname(output))
 
     @property
     def pid(self):

@@ -7,7 +7,6 @@ what stock does is shown beside it, and claimed only where a scenario exists to 
 """
 
 import contextlib
-import sys
 import time
 import traceback
 
@@ -108,4 +107,6 @@ def run_one(name, ctx):
         outcome, note = "failed", traceback.format_exc()
     seconds = time.monotonic() - begin
     print(f"  {outcome:7} {name} ({ctx.claims} claims, {seconds:.1f} s){': ' + note if note else ''}\n", flush=True)
-    return outcome, note or "; ".join(ctx.failures)
+    if ctx.failures and not note:
+        note = ctx.failures[0] + (f" (and {len(ctx.failures) - 1} more)" if len(ctx.failures) > 1 else "")
+    return outcome, note

@@ -65,7 +65,7 @@ def bridges(ctx):
 def _near(layout, gpus, cpus):
     """True when every core lies on a socket of one of the job's GPUs."""
     near = {c for gpu in gpus for c in layout.cores_of_gpu(gpu)}
-    return set(cpus) <= near
+    return {cpu // layout.threads for cpu in cpus} <= near
 
 
 def _core_jobs(layout):
@@ -99,7 +99,8 @@ def _core_jobs(layout):
 
 @scenario("cores are those near the GPUs, without --gres-flags=enforce-binding")
 def near_cores(ctx):
-    for told, layout in {"Cores=": boards.bridged(), "no Cores=": boards.bridged(gres_cores="")}.items():
+    for told, layout in {"Cores=": boards.bridged(), "no Cores=": boards.bridged(gres_cores=""),
+                         "no Cores=, two threads a core": boards.bridged(gres_cores="", threads=2)}.items():
         stock, atoll = ctx.both(layout, _core_jobs(layout))
         for label, seen in (("stock", stock), ("atoll", atoll)):
             if seen is None:

@@ -83,6 +83,26 @@ def _stock_takes_over(ctx, cluster, where):
     return len(_waiting(before))
 
 
+def _judge_can_condemn(ctx, cluster):
+    """The judge must start a job that fits, or its silence means nothing: one is released to it just as Atoll stops."""
+    cluster.cancel_all()
+    for _ in range(4):
+        job = cluster.submit("-N1", "--gres=gpu:1", "--hold")
+        cluster.run("scontrol", "release", str(job))
+        cluster.set_select("select/cons_tres")
+        cluster.stop_ctld()
+        stopped = cluster.ctld_log()
+        cluster.start_ctld()
+        time.sleep(TURN_S)
+        started = cluster.job(job).state
+        cluster.set_select("select/cons_tres_atoll")
+        cluster.restart_ctld()
+        if f"JobId={job} in main" not in stopped:  # Atoll was stopped before its turn came
+            ctx.expect_equal(started, "CONFIGURING", "a job that fits, once stock takes over")
+            return
+    ctx.expect(False, "no job could be put to stock before Atoll started it")
+
+
 @scenario(f"a seeded stream of {JOBS} jobs on both: nothing waits that stock would start, no GPU twice, no new errors")
 def stream(ctx):
     layout = boards.two_leaves(16, links=boards.BRIDGES, cloud=True)
@@ -107,10 +127,11 @@ def _drive(ctx, clusters, steps):
             f"{name} {len(_started(jobs))}/{len(_waiting(jobs))}" for name, jobs in zip(("stock", "atoll"), seen)))
         for cluster in clusters:
             check_no_gpu_twice(ctx, cluster, f"step {number}")
-        if len(clusters) == 2:
+        if len(clusters) == 2 and number % 2 == 0:
             judged += _stock_takes_over(ctx, clusters[1], f"step {number}")
     if len(clusters) == 2:
         ctx.say(f"{judged} times a waiting job was put to stock in the same state")
         ctx.expect(judged > 0, "the stream makes jobs wait (else it proves nothing)")
+        _judge_can_condemn(ctx, clusters[1])
     ended = [sum(1 for j in c.jobs().values() if j.state in ENDED) for c in clusters]
     ctx.say(f"jobs ended: {ended}")
