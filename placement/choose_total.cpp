@@ -167,23 +167,48 @@ void placer::state::other_gpus(const request& wanted, answer& out) noexcept {
     }
 }
 
-outcome placer::state::choose_total(const request& wanted, answer& out) noexcept {
+// The job once more without its first or its last node.
+void placer::state::other_nodes(const request& wanted, answer& out) noexcept {
+    request quiet = wanted;
+    quiet.details = false;
+    for (const node_id without : {out.nodes.front().node, out.nodes.back().node}) {
+        allow(filter_);
+        allowed_[without.value / 64] &= ~(std::uint64_t{1} << (without.value % 64));
+        spare_.nodes.clear();
+        if (place_total(quiet, spare_) != outcome::placed) continue;
+        const prediction time = predictions.predict(spare_.nodes, wanted.message_bytes);
+        if (out.has_runner_up && out.runner_up.step_us <= time.step_us) continue;
+        out.has_runner_up = true;
+        out.runner_up_nodes.assign(spare_.nodes.begin(), spare_.nodes.end());
+        out.runner_up = time;
+        out.runner_up_damage = damage_of(spare_.nodes);
+    }
+}
+
+outcome placer::state::place_total(const request& wanted, answer& out) noexcept {
     const std::uint32_t min = std::max(1u, wanted.min_nodes);
     const std::uint32_t max = wanted.max_nodes > 0 ? wanted.max_nodes : no_group - 1;
-    if (wanted.nodes > 0 || min > max || wanted.gpus_total < min) return outcome::bad_request;
     if (min == 1 && wanted.gpus_total <= nodes.max_gpus()) {
         const outcome how = choose_one(wanted, wanted.gpus_total, out);
         if (how == outcome::placed) return how;
     }
     std::uint32_t count = 0;
     const outcome how = find_group(wanted.gpus_total, min, max, count);
-    if (how != outcome::placed) return how;
-    if (!place_fully(wanted, count, out)) {
-        out.nodes.clear();
-        if (count != min || !place_evenly(wanted, count, out)) place_anyhow(wanted.gpus_total, count, out);
-    }
-    if (wanted.details && !out.has_runner_up) other_gpus(wanted, out);
+    if (how != outcome::placed || place_fully(wanted, count, out)) return how;
+    out.nodes.clear();
+    if (count != min || !place_evenly(wanted, count, out)) place_anyhow(wanted.gpus_total, count, out);
     return outcome::placed;
+}
+
+outcome placer::state::choose_total(const request& wanted, answer& out) noexcept {
+    const std::uint32_t min = std::max(1u, wanted.min_nodes);
+    if (wanted.nodes > 0 || (wanted.max_nodes > 0 && min > wanted.max_nodes) || wanted.gpus_total < min)
+        return outcome::bad_request;
+    const outcome how = place_total(wanted, out);
+    if (how != outcome::placed || !wanted.details) return how;
+    if (!out.has_runner_up && !late(wanted)) other_nodes(wanted, out);
+    if (!out.has_runner_up) other_gpus(wanted, out);
+    return how;
 }
 
 }  // namespace placement

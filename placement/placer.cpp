@@ -36,6 +36,8 @@ placer::state::state(const topo::cluster& c, const placer_options& chosen, std::
     eligible_.resize(nodes.word_count());
     narrowed_.resize(nodes.word_count());
     trial_.reserve(nodes.node_count());
+    spare_.nodes.reserve(nodes.node_count());
+    spare_.runner_up_nodes.reserve(nodes.node_count());
     leaf_take_.emplace_back(net.groups(0), 0u);
     for (int level = 0; level < net.levels(); ++level)
         histogram_.emplace_back(net.groups(level) * (nodes.max_gpus() + 2), 0u);
@@ -74,6 +76,7 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
     out.damage = out.runner_up_damage = 0;
     if (!std::isfinite(wanted.message_bytes) || wanted.message_bytes < 0) return outcome::bad_request;
     if (wanted.deadline_us > 0 && options.now_us != nullptr) started_us_ = options.now_us();
+    filter_ = allowed;
     allow(allowed);
     outcome how = outcome::bad_request;
     if (wanted.gpus_total > 0) {

@@ -67,6 +67,8 @@ private:
     bool place_fully(const request& wanted, std::uint32_t count, answer& out) noexcept;
     void place_anyhow(std::uint32_t gpus, std::uint32_t count, answer& out) noexcept;
     void sort_by_fabric(std::vector<node_share>& shares) const noexcept;
+    outcome place_total(const request& wanted, answer& out) noexcept;
+    void other_nodes(const request& wanted, answer& out) noexcept;
     void other_gpus(const request& wanted, answer& out) noexcept;
     // placer.cpp
     void allow(node_filter allowed) noexcept;
@@ -87,6 +89,8 @@ public:
 
 private:
     std::uint64_t started_us_ = 0;
+    node_filter filter_;  // the caller's, during one choose()
+    answer spare_;
     std::vector<std::uint64_t> allowed_;   // the caller's filter, one word for each of ours
     std::vector<std::uint64_t> eligible_;  // of those, the ones with enough free GPUs
     std::vector<std::uint64_t> narrowed_;  // of those, the ones of a recipe

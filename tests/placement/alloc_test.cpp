@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choose path allocates nothing: every operator new of this program is counted.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <random>
+
+#include "boards.hpp"
+#include "placement/placer.hpp"
+
+namespace {
+std::atomic<std::size_t> allocations{0};
+
+void* counted(std::size_t size) {
+    ++allocations;
+    if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
+    throw std::bad_alloc{};
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size); }
+void* operator new[](std::size_t size) { return counted(size); }
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+
+TEST_CASE("the counter counts") {
+    const std::size_t before = allocations;
+    std::vector<int> some(100);
+    CHECK(allocations > before);
+}
+
+TEST_CASE("after make and reserve neither choosing nor freeing allocates") {
+    boards::tree shape;
+    shape.leaves.assign(24, 16);
+    shape.leaves_of_spine = {8, 8, 8};
+    shape.spine_uplink = 400;
+    auto slow = boards::with_nics(boards::switched("slow", 8, 100));
+    std::vector<std::size_t> classes(384, 0);
+    for (std::size_t i = 200; i < 220; ++i) classes[i] = 1;
+    const auto c = boards::cluster(
+        {boards::with_nics(boards::paired(8, {{0, 2}, {1, 3}, {4, 6}, {5, 7}})), std::move(slow)}, shape, classes);
+    auto p = placement::placer::make(c);
+    REQUIRE(p);
+    placement::answer a;
+    a.reserve(384, 8);
+    std::mt19937_64 random(1);
+    std::size_t placed = 0, runner_ups = 0;
+    std::size_t spent = 0;
+    for (int round = 0; round < 4000; ++round) {
+        placement::request r;
+        r.nodes = std::uint32_t{1} << (random() % 8);
+        r.gpus_per_node = 1 + static_cast<std::uint32_t>(random() % 8);
+        if (random() % 4 == 0) {
+            r.gpus_total = r.nodes * r.gpus_per_node;
+            r.nodes = 0;
+        }
+        const std::size_t before = allocations;
+        for (int i = 0; i < 4; ++i)
+            p->set_free(topo::node_id(random() % 384), random() % 3 == 0 ? 255 : random() % 256);
+        const auto how = p->choose(r, {}, a);
+        p->predict(r, a);
+        (void)p->table(topo::class_id(0)).best(random() % 256, 3, 1);
+        (void)p->table(topo::class_id(0)).runner_up(255, 3, 7);
+        spent += allocations - before;
+        placed += how == placement::outcome::placed ? 1 : 0;
+        runner_ups += a.has_runner_up ? 1 : 0;
+    }
+    CHECK(spent == 0);
+    CHECK(placed > 1000);
+    CHECK(runner_ups > 500);
+}
