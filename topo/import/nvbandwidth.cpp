@@ -100,7 +100,7 @@ result<read_matrices> read_all(const std::vector<text::line>& lines, const std::
         const std::string_view body = text::trim(lines[i].body);
         if (const std::size_t run = body.find("Running "); run != std::string_view::npos && body.ends_with('.')) {
             test = clean_name(body.substr(run + 8, body.size() - run - 9));
-        } else if (body.starts_with("Device ")) {
+        } else if (body.starts_with("Device ") && !title_like(body)) {
             read_device(body, out);
         } else if (body.starts_with("nvbandwidth Version:")) {
             out.version = after(body, "nvbandwidth Version:");

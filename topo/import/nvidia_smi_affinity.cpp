@@ -12,6 +12,7 @@ namespace topo {
 namespace {
 
 constexpr std::size_t none = std::string_view::npos;
+constexpr std::size_t max_listed = 1u << 16;  // CPUs or NUMA nodes of one device; more is a typing error
 
 struct tail_text {
     std::string_view cpu;
@@ -66,7 +67,7 @@ tail_text from_words(std::string_view body, const std::vector<std::string_view>&
 id_set list_of(std::string_view value, const char* title, const std::string& where, findings& notes) {
     if (value.empty() || value == "N/A") return {};
     auto got = id_set::parse(value);
-    if (got) return *got;
+    if (got && got->size() <= max_listed) return *got;
     text::warn(notes, where, std::string(title) + " '" + text::shown(value) + "' is no list of numbers and is left out",
                "paste the tool's own output again");
     return {};
@@ -109,7 +110,10 @@ void place_gpus(node_class& c, const std::vector<affinity>& near, const std::str
     std::map<int, id_set> nodes;
     for (const auto id : gpu_memory) nodes[static_cast<int>(id)];
     std::size_t ambiguous = 0;
+    std::string cut;  // GPUs without CPUs beside others that have some
+    const bool any_cpus = std::any_of(near.begin(), near.end(), [](const affinity& a) { return !a.cpus.empty(); });
     for (std::size_t g = 0; g < near.size(); ++g) {
+        if (any_cpus && near[g].cpus.empty()) cut += (cut.empty() ? "" : ", ") + c.gpus[g].name;
         const auto ids = near[g].numa.ids();
         for (const auto id : ids) nodes[static_cast<int>(id)];
         const auto with_cpus =
@@ -126,6 +130,10 @@ void place_gpus(node_class& c, const std::vector<affinity>& near, const std::str
                        c.gpus[g].name + ": NUMA affinity " + near[g].numa.text() + " holds memory-only nodes; node " +
                            std::to_string(*with_cpus) + " is taken as the one with CPUs");
     }
+    if (!cut.empty())
+        text::note(
+            notes, file,
+            "no CPU affinity for " + cut + ": a job's CPU set cuts the list; the CPUs of these GPUs are unknown");
     if (ambiguous > 0)
         text::note(
             notes, file,

@@ -156,6 +156,15 @@ void add_pairs(node_class& c, const read_file_output& all, bool p2p, const std::
     if (latency != nullptr) set_latency(c.layers.back(), *latency);
     const auto [both, both_reads] = preferred(all, quantity::both_ways, p2p);
     if (both == nullptr) return;
+    if (one_way == nullptr && latency == nullptr) {
+        text::note(notes, at(file, both->line),
+                   "there is no one-way matrix: one direction of the two-way figures stands in, as an estimate");
+        findings said_below;
+        cost_layer layer = layer_of(*both, endpoint::gpu, endpoint::gpu, by, false, both_reads, 0.5, file, said_below);
+        for (auto& cell : layer.cells.cells())
+            if (cell.present()) cell.from = source::estimated;
+        c.layers.push_back(std::move(layer));
+    }
     flag_outliers(*both, file, true, notes);
     c.layers.push_back(layer_of(*both, endpoint::gpu, endpoint::gpu, by, true, both_reads, 0.5, file, notes));
     text::note(notes, at(file, both->line), "the test prints the sum of both directions: each has half of it");
