@@ -80,10 +80,13 @@ def parse_job(line):
 class Node:
     name: str
     state: set  # {"IDLE", "DRAIN"}
-    gpus_used: list
+    gpus_used: list  # indices; slurmctld prints none for GPUs that have neither Cores= nor Links= nor a type
+    gpu_count_used: int
     fields: dict
 
 
 def parse_node(line):
     f = fields(line)
-    return Node(f["NodeName"], set(re.split(r"[+*]", f["State"])) - {""}, gres_indices(f.get("GresUsed", "")), f)
+    used = f.get("GresUsed", "")
+    counts = re.findall(r"gpu(?::[^:(),]+|:\(null\))?:(\d+)", used)
+    return Node(f["NodeName"], set(re.split(r"[+*]", f["State"])) - {""}, gres_indices(used), sum(map(int, counts)), f)

@@ -24,8 +24,11 @@ def check_no_gpu_twice(ctx, cluster, where):
                 held.setdefault((node, gpu), []).append(job)
     twice = {place: jobs for place, jobs in held.items() if len(jobs) > 1}
     ctx.expect(not twice, f"{where}: no GPU is handed out twice: {twice}")
-    used = {(name, gpu) for name, node in cluster.nodes().items() for gpu in node.gpus_used}
-    ctx.expect_equal(sorted(used), sorted(held), f"{where}: GPUs that slurmctld counts as used")
+    for name, node in cluster.nodes().items():
+        of_jobs = sorted(gpu for place, gpu in held if place == name)
+        ctx.expect_equal(node.gpu_count_used, len(of_jobs), f"{where}: GPUs of {name} that slurmctld counts as used")
+        if node.gpus_used:
+            ctx.expect_equal(node.gpus_used, of_jobs, f"{where}: which GPUs of {name} slurmctld counts as used")
 
 
 def select_errors(cluster):
@@ -61,7 +64,7 @@ def _restarts(ctx, number):
         job = cluster.wait_state(waiting, "RUNNING")
         ctx.expect_equal(job.gpu_count, 32, "the waiting job gets all GPUs once the jobs from before the restart end")
         cluster.cancel(waiting)
-        ctx.expect_equal([n.gpus_used for n in cluster.nodes().values()], [[]] * 4, "all GPUs are free at the end")
+        ctx.expect_equal([n.gpu_count_used for n in cluster.nodes().values()], [0] * 4, "all GPUs are free at the end")
         return select_errors(cluster)
     stock, atoll = ctx.both(boards.bridged(4), drive)
     if atoll is not None:
@@ -120,7 +123,7 @@ def drain_down(ctx):
         if whole:
             ctx.expect_equal(len(whole.gpus[other]), 8, f"{other} gives all its GPUs after down and resume")
         cluster.cancel_all()
-        ctx.expect_equal([n.gpus_used for n in cluster.nodes().values()], [[]] * 4, "all GPUs are free at the end")
+        ctx.expect_equal([n.gpu_count_used for n in cluster.nodes().values()], [0] * 4, "all GPUs are free at the end")
         return select_errors(cluster)
     stock, atoll = ctx.both(boards.bridged(4, slurm_conf=("ReturnToService=0",)), drive)
     if atoll is not None:
@@ -151,7 +154,7 @@ def suspend_requeue(ctx):
         ctx.expect_equal(back.gpu_count, 2, "GPUs after requeue")
         check_no_gpu_twice(ctx, cluster, "after requeue")
         cluster.cancel(job.id, beside.id)
-        ctx.expect_equal([n.gpus_used for n in cluster.nodes().values()], [[]] * 4, "all GPUs are free at the end")
+        ctx.expect_equal([n.gpu_count_used for n in cluster.nodes().values()], [0] * 4, "all GPUs are free at the end")
         return select_errors(cluster)
     stock, atoll = ctx.both(boards.bridged(4), drive)
     if atoll is not None:
@@ -180,7 +183,7 @@ def fill_and_empty(ctx):
         whole = [cluster.allocate("-N1", "-w", n, "--gres=gpu:8") for n in job.nodes[2:]]
         ctx.expect_equal([j.gpu_count for j in whole], [8, 8], "the nodes given back are whole")
         cluster.cancel_all()
-        ctx.expect_equal([n.gpus_used for n in cluster.nodes().values()], [[]] * 4, "all GPUs are free at the end")
+        ctx.expect_equal([n.gpu_count_used for n in cluster.nodes().values()], [0] * 4, "all GPUs are free at the end")
         return select_errors(cluster)
     stock, atoll = ctx.both(boards.bridged(4), drive)
     if atoll is not None:

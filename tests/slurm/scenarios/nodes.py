@@ -69,7 +69,7 @@ def pack(ctx):
 
     def drive(cluster):
         jobs = [_try(cluster, "-N1", f"--gres=gpu:{n}") for n in (6, 4, 2, 1, 3, 1, 2, 4, 1)]
-        whole = [n.name for n in cluster.nodes().values() if not n.gpus_used]
+        whole = [n.name for n in cluster.nodes().values() if not n.gpu_count_used]
         placed = [(j.nodes[0], j.gpus[j.nodes[0]]) if j else None for j in jobs]
         cluster.cancel_all()
         return placed, sorted(whole)

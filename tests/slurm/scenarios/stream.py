@@ -11,7 +11,7 @@ import random
 import time
 
 import boards
-from cluster import ENDED
+from cluster import ENDED, SlurmError
 from harness import scenario
 from scenarios.lifecycle import check_errors, check_no_gpu_twice, select_errors
 
@@ -33,7 +33,7 @@ def make_stream(seed, jobs):
         lambda: f"-N{rng.choice((1, 2))} --exclusive --gres=gpu:1",
         lambda: f"-n{rng.randint(1, 64)}",
         lambda: f"-N2 --exclude=g[1-{rng.randint(2, 6)}] --gpus-per-node={rng.randint(1, 8)}",
-        lambda: f"-N1 --nodelist=g{rng.randint(1, 16)} --gres=gpu:{rng.randint(1, 4)}",
+        lambda: f"-N1 --nodelist=g{rng.randint(1, 8)} --gres=gpu:{rng.randint(1, 4)}",
         lambda: f"-N2-4 --gpus-per-node={rng.choice((2, 4))}",
         lambda: f"--gpus={rng.choice((2, 4))} --cpus-per-gpu={rng.choice((1, 4))}",
     )
@@ -60,8 +60,13 @@ def _step(cluster, options, share, seed):
     gone = rng.sample(running, int(len(running) * share))
     if gone:
         cluster.run("scancel", *map(str, gone))
+    refused = []
     for line in options:
-        cluster.submit(*line.split())
+        try:
+            cluster.submit(*line.split())
+        except SlurmError:
+            refused.append(line)
+    return refused
 
 
 def _stock_takes_over(ctx, cluster, where):
@@ -103,11 +108,9 @@ def _judge_can_condemn(ctx, cluster):
     ctx.expect(False, "no job could be put to stock before Atoll started it")
 
 
-@scenario(f"a seeded stream of {JOBS} jobs on both: nothing waits that stock would start, no GPU twice, no new errors")
-def stream(ctx):
-    layout = boards.two_leaves(16, links=boards.BRIDGES, cloud=True)
-    steps = make_stream(SEED, JOBS)
-    ctx.say(f"seed {SEED} (ATOLL_STREAM_SEED), {JOBS} jobs (ATOLL_STREAM_JOBS)")
+def _stream(ctx, layout, jobs):
+    steps = make_stream(SEED, jobs)
+    ctx.say(f"seed {SEED} (ATOLL_STREAM_SEED), {jobs} jobs")
     with ctx.stock(layout) as stock:
         if not ctx.plugin:
             return _drive(ctx, [stock], steps)
@@ -116,11 +119,23 @@ def stream(ctx):
             check_errors(ctx, select_errors(stock), select_errors(atoll))
 
 
+@scenario(f"a seeded stream of {JOBS} jobs on both: nothing waits that stock would start, no GPU twice, no new errors")
+def stream(ctx):
+    _stream(ctx, boards.two_leaves(16, links=boards.BRIDGES, cloud=True), JOBS)
+
+
+@scenario("a stream on nodes whose gres.conf has neither Cores= nor Links=, memory counted, two threads a core")
+def stream_bare(ctx):
+    layout = boards.two_leaves(8, links=boards.BRIDGES, cloud=True, gres_cores="", stock_links=False, threads=2,
+                               slurm_conf=("SelectTypeParameters=CR_Core_Memory", "DefMemPerCPU=900"))
+    _stream(ctx, layout, JOBS // 2)
+
+
 def _drive(ctx, clusters, steps):
     judged = 0
     for number, (options, share, seed) in enumerate(steps, 1):
-        for cluster in clusters:
-            _step(cluster, options, share, seed)
+        refused = [_step(cluster, options, share, seed) for cluster in clusters]
+        ctx.expect_equal(refused[-1], refused[0], f"step {number}: requests refused")
         time.sleep(TURN_S)
         seen = [cluster.jobs() for cluster in clusters]
         ctx.say(f"step {number}: started/waiting " + ", ".join(
