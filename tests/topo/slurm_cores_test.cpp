@@ -77,6 +77,8 @@ TEST_CASE("cores: finer than a socket is fine, clipped GPU sets too") {
 TEST_CASE("cores: contradictions say nothing") {
     CHECK(cores(machine(32, 2, {"0-31"}, {"0-300"}), "0-15").starts_with("? CPU 300 is beyond"));
     CHECK(cores(machine(32, 2, {"0-10,20-31"}, {}), "0-10").starts_with("? the CPU sets do not tell"));
+    CHECK(cores(machine(2'000'000'000, 2, {}, {"0-7"}), "0").starts_with("? 2000000000 cores"));
+    CHECK(cores(machine(8, 2'000'000'000, {}, {"0-7"}), "0").ends_with("is no machine"));
     CHECK(cores(machine(-5, -1, {}, {}), "0").starts_with("?"));
 }
 

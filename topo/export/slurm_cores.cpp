@@ -7,6 +7,8 @@
 namespace topo {
 namespace {
 
+constexpr std::uint32_t max_threads = 64;  // of a core; POWER has 8
+
 // The sets that hold whole cores, NUMA nodes first.
 std::vector<const id_set*> known_sets(const node_class& hardware) {
     std::vector<const id_set*> sets;
@@ -72,6 +74,10 @@ std::optional<core_numbering> core_numbering::of(const node_class& hardware, std
     n.threads_ = static_cast<std::uint32_t>(std::max(hardware.threads_per_core, 0));
     if ((n.cores_ == 0 || n.threads_ == 0) && !complete_counts(sets, n.cores_, n.threads_)) {
         why = "the numbers of cores and of threads of a core are unknown";
+        return std::nullopt;
+    }
+    if (n.cores_ > id_set::max_id || n.threads_ > max_threads) {
+        why = std::to_string(n.cores_) + " cores of " + std::to_string(n.threads_) + " threads is no machine";
         return std::nullopt;
     }
     for (const id_set* s : sets)
