@@ -146,7 +146,7 @@ class SlurmCluster(Commands):
         for name in ("state", "munge", "plugins", "out"):
             os.makedirs(os.path.join(self.folder, name), mode=0o755)
         os.chmod(os.path.join(self.folder, "out"), 0o777)
-        for name in self.layout.names() if not self.layout.cloud else ():
+        for name in self.layout.all_names() if not self.layout.cloud else ():
             os.makedirs(os.path.join(self.folder, "spool", name), mode=0o755)
         make_devices(os.path.join(self.folder, "dev"), self.layout.gpus)
         self.env = {k: v for k, v in os.environ.items()
@@ -160,14 +160,14 @@ class SlurmCluster(Commands):
     def _start_daemons(self):
         self._write_plugin_files()
         host = socket.gethostname().split(".")[0]
-        count = 0 if self.layout.cloud else self.layout.nodes
+        count = 0 if self.layout.cloud else len(self.layout.all_names())
         ports = proc.free_ports(1 + count)
         dirs = [os.path.join(self.folder, "plugins")] if self.plugin else []
         write_conf(self.folder, self.layout, host, ports[0], ports[1:], [*dirs, system_plugin_dir()],
                    "select/cons_tres_atoll" if self.plugin else "select/cons_tres", self._munge("socket"), "root")
         self._start_munged()
         self._start_ctld("-c")
-        for name in self.layout.names() if count else ():
+        for name in self.layout.all_names() if count else ():
             self._start_slurmd(name)
         self._wait_for_nodes()
 

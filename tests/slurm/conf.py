@@ -12,12 +12,14 @@ class Layout:
     """The hardware that the cluster claims to have.
 
     nodes      names are g1 … gN
+    plain      so many nodes more, c1 … cN, have no GPUs
     links      GPU pairs joined by an NVLink bridge; written as Links= of gres.conf when stock_links
     leaves     node names of each leaf switch; None: one leaf with all nodes (topology/tree either way,
                one root above the leaves)
     cloud      nodes of State=CLOUD with no slurmd: they count as free, jobs on them stay CONFIGURING
     """
     nodes: int = 4
+    plain: int = 0
     gpus: int = 8
     gpu_type: str = ""
     sockets: int = 2
@@ -28,16 +30,21 @@ class Layout:
     stock_links: bool = True
     gres_cores: str = "near"  # Cores= of each GPU in gres.conf: "near" its socket, "all" cores, "" no Cores=
     leaves: list = None
+    weights: dict = None  # node name → Slurm's Weight (lower is taken first)
     cloud: bool = False
     partitions: tuple = ("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",)
     slurm_conf: tuple = ()  # further lines; one with the same key replaces ours
     scheduler: str = "batch_sched_delay=0,sched_interval=2,bf_interval=2,bf_continue,bf_window=1440"
 
     def names(self):
+        """The nodes with GPUs."""
         return [f"g{i + 1}" for i in range(self.nodes)]
 
+    def all_names(self):
+        return self.names() + [f"c{i + 1}" for i in range(self.plain)]
+
     def leaf_list(self):
-        return self.leaves if self.leaves else [self.names()]
+        return self.leaves if self.leaves else [self.all_names()]
 
     def cores_of_gpu(self, gpu):
         """Core numbers of the socket that GPU hangs on: GPUs are shared out over sockets in order."""
@@ -140,14 +147,17 @@ def _slurm_conf(folder, layout, host, ctld_port, slurmd_ports, plugin_dirs, sele
     cpus = layout.sockets * layout.cores_per_socket * layout.threads
     typed = f"gpu:{layout.gpu_type}:{layout.gpus}" if layout.gpu_type else f"gpu:{layout.gpus}"
     shape = (f"CPUs={cpus} Sockets={layout.sockets} CoresPerSocket={layout.cores_per_socket} "
-             f"ThreadsPerCore={layout.threads} RealMemory={layout.memory_mb} Gres={typed}")
+             f"ThreadsPerCore={layout.threads} RealMemory={layout.memory_mb}")
+    weights = layout.weights or {}
     if layout.cloud:
         lines += ["SuspendProgram=/bin/true", "ResumeProgram=/bin/true", "SuspendTime=INFINITE",
                   "ResumeTimeout=3600", "SlurmctldParameters=idle_on_node_suspend", "PrivateData=cloud"]
-        lines.append(f"NodeName=g[1-{layout.nodes}] NodeAddr=127.0.0.1 {shape} State=CLOUD")
+        lines.append(f"NodeName=g[1-{layout.nodes}] NodeAddr=127.0.0.1 {shape} Gres={typed} State=CLOUD")
     else:
-        lines += [f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {shape} State=UNKNOWN"
-                  for name, port in zip(layout.names(), slurmd_ports)]
+        for name, port in zip(layout.all_names(), slurmd_ports):
+            gres = f" Gres={typed}" if name in layout.names() else ""
+            lines.append(f"NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={port} {shape}{gres} "
+                         f"Weight={weights.get(name, 1)} State=UNKNOWN")
     return lines + list(layout.partitions)
 
 
