@@ -32,6 +32,12 @@ bool placer::state::narrow(unsigned tier, topo::class_id only, unsigned gpus, st
     return population(narrowed_) >= wanted;
 }
 
+// Back to the nodes and counts that a scored plan was made from.
+void placer::state::recount(const scored& s, unsigned gpus, std::uint32_t wanted) noexcept {
+    narrow(s.tier, s.only, gpus, wanted);
+    choice.count(narrowed_, s.plan.key.level);
+}
+
 // The plan's nodes and GPUs into trial_, and what they are worth.
 void placer::state::score(scored& s, const request& wanted, std::uint32_t count, unsigned gpus) noexcept {
     trial_.clear();
@@ -40,7 +46,7 @@ void placer::state::score(scored& s, const request& wanted, std::uint32_t count,
     s.mixed = std::any_of(trial_.begin(), trial_.end(), [this](const node_share& n) {
         return nodes.hardware(n.node.value) != nodes.hardware(trial_.front().node.value);
     });
-    s.step_us = predictions.predict(trial_, wanted.message_bytes).step_us;
+    s.time = predictions.predict(trial_, wanted.message_bytes);
 }
 
 outcome placer::state::choose_several(const request& wanted, std::uint32_t count, unsigned gpus, answer& out) noexcept {
@@ -65,7 +71,9 @@ outcome placer::state::choose_several(const request& wanted, std::uint32_t count
     consider(tier_count - 1, {});
     if (scored_count_ == 0) return outcome::unreachable;
     std::uint32_t seen = total;
-    for (unsigned t = tier_count - 1; t-- > 0 && !late(wanted);) {  // from loose to strict: each a subset of the last
+    const bool all_alike = narrow(0, {}, gpus, count) && population(narrowed_) == total;
+    for (unsigned t = tier_count - 1;
+         !all_alike && t-- > 0 && !late(wanted);) {  // from loose to strict: each a subset of the last
         if (!narrow(t, {}, gpus, count)) break;
         const std::uint32_t now = population(narrowed_);
         if (now != seen) consider(t, {});
@@ -78,33 +86,35 @@ outcome placer::state::choose_several(const request& wanted, std::uint32_t count
             consider(tier_count - 1, topo::class_id(c));
 
     double fastest = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < scored_count_; ++i) fastest = std::min(fastest, scored_[i].step_us);
+    for (std::size_t i = 0; i < scored_count_; ++i) fastest = std::min(fastest, scored_[i].time.step_us);
     const double within = fastest * (1 + options.damage_weight);
     std::size_t won = scored_count_;
     for (std::size_t i = 0; i < scored_count_; ++i) {
-        if (scored_[i].step_us > within) continue;
-        if (won == scored_count_ || std::tuple(scored_[i].mixed, scored_[i].plan.key, scored_[i].step_us) <
-                                        std::tuple(scored_[won].mixed, scored_[won].plan.key, scored_[won].step_us))
+        if (scored_[i].time.step_us > within) continue;
+        if (won == scored_count_ ||
+            std::tuple(scored_[i].mixed, scored_[i].plan.key, scored_[i].time.step_us) <
+                std::tuple(scored_[won].mixed, scored_[won].plan.key, scored_[won].time.step_us))
             won = i;
     }
     if (won + 1 != scored_count_) {  // trial_ still holds the last one
-        narrow(scored_[won].tier, scored_[won].only, gpus, count);
+        recount(scored_[won], gpus, count);
         score(scored_[won], wanted, count, gpus);
     }
     out.nodes.assign(trial_.begin(), trial_.end());
+    out.predicted = scored_[won].time;
     if (wanted.details && !late(wanted)) find_second(wanted, count, gpus, won, out);
     return outcome::placed;
 }
 
-void placer::state::keep_second(const scored& s, double bytes, answer& out) noexcept {
-    if (out.has_runner_up && out.runner_up.step_us <= s.step_us) return;
+void placer::state::keep_second(const scored& s, answer& out) noexcept {
+    if (out.has_runner_up && out.runner_up.step_us <= s.time.step_us) return;
     if (trial_.size() == out.nodes.size() &&
         std::equal(trial_.begin(), trial_.end(), out.nodes.begin(),
                    [](const node_share& a, const node_share& b) { return a.node == b.node && a.gpus == b.gpus; }))
         return;
     out.has_runner_up = true;
     out.runner_up_nodes.assign(trial_.begin(), trial_.end());
-    out.runner_up = predictions.predict(trial_, bytes);
+    out.runner_up = s.time;
     out.runner_up_damage = damage_of(trial_);
 }
 
@@ -112,9 +122,10 @@ void placer::state::keep_second(const scored& s, double bytes, answer& out) noex
 void placer::state::find_second(const request& wanted, std::uint32_t count, unsigned gpus, std::size_t won,
                                 answer& out) noexcept {
     for (std::size_t i = 0; i < scored_count_; ++i) {
-        if (i == won || !narrow(scored_[i].tier, scored_[i].only, gpus, count)) continue;
+        if (i == won) continue;
+        recount(scored_[i], gpus, count);
         score(scored_[i], wanted, count, gpus);
-        keep_second(scored_[i], wanted.message_bytes, out);
+        keep_second(scored_[i], out);
     }
     for (const bool all : {true, false}) {
         if (out.has_runner_up && !all) break;
@@ -126,7 +137,7 @@ void placer::state::find_second(const request& wanted, std::uint32_t count, unsi
         other.plan = choice.find(narrowed_, gpus, count);
         if (!other.plan.found()) continue;
         score(other, wanted, count, gpus);
-        keep_second(other, wanted.message_bytes, out);
+        keep_second(other, out);
     }
     if (out.has_runner_up) return;
     const node_share& last = out.nodes.back();  // no other nodes: other GPUs of the last one
@@ -136,7 +147,8 @@ void placer::state::find_second(const request& wanted, std::uint32_t count, unsi
     trial_.assign(out.nodes.begin(), out.nodes.end());
     trial_.back().gpus = other->gpus;
     scored same;
-    keep_second(same, wanted.message_bytes, out);
+    same.time = predictions.predict(trial_, wanted.message_bytes);
+    keep_second(same, out);
 }
 
 }  // namespace placement

@@ -33,16 +33,18 @@ std::uint32_t node_choice::count_in_leaf(std::uint32_t leaf, node_index::words b
     return n;
 }
 
-void node_choice::count_groups(node_index::words eligible) noexcept {
+void node_choice::count(node_index::words eligible, int up_to) noexcept {
     for (std::uint32_t leaf = 0; leaf < net_->groups(0); ++leaf) count_[0][leaf] = count_in_leaf(leaf, eligible);
-    for (int level = 1; level < net_->levels(); ++level) {
-        auto& counts = count_[static_cast<std::size_t>(level)];
-        const auto& below = count_[static_cast<std::size_t>(level) - 1];
-        for (std::uint32_t g = 0; g < net_->groups(level); ++g) {
-            std::uint32_t sum = 0;
-            for (const auto c : net_->children(level, g)) sum += below[c];
-            counts[g] = sum;
-        }
+    for (int level = 1; level <= up_to; ++level) count_level(level);
+}
+
+void node_choice::count_level(int level) noexcept {
+    auto& counts = count_[static_cast<std::size_t>(level)];
+    const auto& below = count_[static_cast<std::size_t>(level) - 1];
+    for (std::uint32_t g = 0; g < net_->groups(level); ++g) {
+        std::uint32_t sum = 0;
+        for (const auto c : net_->children(level, g)) sum += below[c];
+        counts[g] = sum;
     }
 }
 
@@ -58,9 +60,10 @@ std::uint32_t node_choice::nodes_broken(std::uint32_t leaf, node_index::words el
 }
 
 node_plan node_choice::find(node_index::words eligible, unsigned k, std::uint32_t wanted) noexcept {
-    count_groups(eligible);
+    count(eligible, 0);
     node_plan best;
     for (int level = 0; level < net_->levels(); ++level) {
+        if (level > 0) count_level(level);
         const auto& counts = count_[static_cast<std::size_t>(level)];
         for (std::uint32_t g = 0; g < net_->groups(level); ++g) {
             if (counts[g] < wanted) continue;
@@ -77,7 +80,7 @@ node_plan node_choice::find(node_index::words eligible, unsigned k, std::uint32_
             } else {
                 now.key.children = sort_children(level, g, wanted);
                 if (best.found() && now.key.children > best.key.children) continue;
-                plan_children(level, g, wanted, now.key);
+                plan_children(wanted, now.key);
             }
             if (!best.found() || now.key < best.key) best = now;
         }
@@ -102,10 +105,7 @@ std::uint32_t node_choice::sort_children(int level, std::uint32_t group, std::ui
 }
 
 // After sort_children: picks the set (chosen_) and writes what it costs into the key.
-void node_choice::plan_children(int level, std::uint32_t group, std::uint32_t wanted,
-                                node_plan::key_type& key) noexcept {
-    (void)level;
-    (void)group;
+void node_choice::plan_children(std::uint32_t wanted, node_plan::key_type& key) noexcept {
     const std::uint32_t m = key.children;
     std::uint32_t most = 0;
     for (std::uint32_t i = 0; i < m; ++i) most += children_[i].count;
@@ -204,7 +204,6 @@ void node_choice::split(int level, std::uint32_t wanted) noexcept {
 
 void node_choice::collect(const node_plan& plan, node_index::words eligible, unsigned k, std::uint32_t wanted,
                           std::vector<node_share>& out) noexcept {
-    count_groups(eligible);
     walk(plan.key.level, plan.key.group, wanted, eligible, k, out);
 }
 
@@ -220,7 +219,7 @@ void node_choice::walk(int level, std::uint32_t group, std::uint32_t wanted, nod
     }
     node_plan::key_type key;
     key.children = sort_children(level, group, wanted);
-    plan_children(level, group, wanted, key);
+    plan_children(wanted, key);
     split(level, wanted);
     for (const auto c : net_->children(level, group)) {
         const std::uint32_t here = take[c];

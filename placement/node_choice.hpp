@@ -42,9 +42,12 @@ public:
     // The best place for `wanted` of the eligible nodes, k GPUs on each. O(leaves + children log children + DP).
     [[nodiscard]] node_plan find(node_index::words eligible, unsigned k, std::uint32_t wanted) noexcept;
 
-    // Appends the nodes of a plan that find() has just made (same arguments), leaf by leaf, by id inside a leaf.
+    // Appends the nodes of a plan, leaf by leaf, by id inside a leaf. The counts must be those of the same eligible
+    // nodes: from find(), or from count() up to the plan's level.
     void collect(const node_plan& plan, node_index::words eligible, unsigned k, std::uint32_t wanted,
                  std::vector<node_share>& out) noexcept;
+
+    void count(node_index::words eligible, int up_to) noexcept;
 
 private:
     struct child {
@@ -52,12 +55,12 @@ private:
         std::uint32_t group;
         bool untouched;
     };
-    void count_groups(node_index::words eligible) noexcept;
+    void count_level(int level) noexcept;
     [[nodiscard]] std::uint32_t count_in_leaf(std::uint32_t leaf, node_index::words bits) const noexcept;
     [[nodiscard]] std::uint32_t nodes_broken(std::uint32_t leaf, node_index::words eligible, unsigned k,
                                              std::uint32_t wanted) const noexcept;
     std::uint32_t sort_children(int level, std::uint32_t group, std::uint32_t wanted) noexcept;
-    void plan_children(int level, std::uint32_t group, std::uint32_t wanted, node_plan::key_type& key) noexcept;
+    void plan_children(std::uint32_t wanted, node_plan::key_type& key) noexcept;
     bool search_children(std::uint32_t m, std::uint32_t slack) noexcept;
     void take_greedily(std::uint32_t m, std::uint32_t wanted) noexcept;
     void split(int level, std::uint32_t wanted) noexcept;

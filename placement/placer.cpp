@@ -86,11 +86,16 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
                                 : choose_several(wanted, wanted.nodes, wanted.gpus_per_node, out);
     }
     if (how == outcome::placed) {
-        complete(wanted, out);
+        // choose_several has predicted its own answer; the parts of a job by total are put together after it.
+        if (wanted.gpus_total > 0 || out.nodes.size() < 2)
+            out.predicted = predictions.predict(out.nodes, wanted.message_bytes);
+        out.damage = damage_of(out.nodes);
+        if (wanted.details) fill_ranks(out);
     } else {
         out.nodes.clear();
         out.runner_up_nodes.clear();
         out.has_runner_up = false;
+        out.predicted = {};
     }
     return how;
 }
@@ -145,7 +150,7 @@ void placer::state::fill_ranks(answer& out) const noexcept {
 void placer::state::complete(const request& wanted, answer& out) noexcept {
     out.predicted = predictions.predict(out.nodes, wanted.message_bytes);
     out.damage = damage_of(out.nodes);
-    if (wanted.details) fill_ranks(out);
+    fill_ranks(out);
 }
 
 placer::placer(std::unique_ptr<state> s) noexcept : state_(std::move(s)) {}
@@ -178,11 +183,7 @@ outcome placer::choose(const request& wanted, node_filter allowed, answer& out) 
     return state_->choose(wanted, allowed, out);
 }
 
-void placer::predict(const request& wanted, answer& io) const noexcept {
-    request full = wanted;
-    full.details = true;
-    state_->complete(full, io);
-}
+void placer::predict(const request& wanted, answer& io) const noexcept { state_->complete(wanted, io); }
 
 const subset_table& placer::table(topo::class_id c) const noexcept { return state_->tables[c.value]; }
 

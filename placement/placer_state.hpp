@@ -23,8 +23,7 @@ struct placer::state {
         bool mixed = false;   // nodes of several classes
         unsigned tier = 0;    // recipe of the eligible nodes: quality tier and
         topo::class_id only;  // class; invalid: all
-        double step_us = std::numeric_limits<double>::infinity();
-        double damage = 0;
+        prediction time;
     };
     // One node of a one-node job.
     struct lone {
@@ -42,7 +41,7 @@ struct placer::state {
     state(const topo::cluster& c, const placer_options& chosen, std::vector<subset_table> built);
 
     [[nodiscard]] outcome choose(const request& wanted, node_filter allowed, answer& out) noexcept;
-    // Damage and predicted time of out.nodes, and its ranks when asked for.
+    // Predicted time, damage and ranks of out.nodes.
     void complete(const request& wanted, answer& out) noexcept;
 
 private:
@@ -56,7 +55,8 @@ private:
     bool narrow(unsigned tier, topo::class_id only, unsigned gpus, std::uint32_t nodes) noexcept;
     void score(scored& s, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
     void find_second(const request& wanted, std::uint32_t nodes, unsigned gpus, std::size_t won, answer& out) noexcept;
-    void keep_second(const scored& s, double bytes, answer& out) noexcept;
+    void recount(const scored& s, unsigned gpus, std::uint32_t nodes) noexcept;
+    void keep_second(const scored& s, answer& out) noexcept;
     // choose_total.cpp
     outcome choose_total(const request& wanted, answer& out) noexcept;
     [[nodiscard]] std::uint32_t fewest_nodes(int level, std::uint32_t group, std::uint32_t gpus) const noexcept;
