@@ -139,7 +139,7 @@ value from_provenance(const provenance& p) {
     add_text(v, "firmware", p.firmware);
     add_text(v, "host", p.host);
     add_text(v, "input", p.input);
-    if (p.time != 0) v.add("time", of_text(time_text(p.time)));
+    if (p.time != 0) v.add("time", of_time(p.time));
     return v;
 }
 

@@ -36,10 +36,10 @@ void wrong(const value& v, std::string_view title, std::string_view wanted, faul
     out.report(v.line, fmt::format("{} is {}, not {}", title, got, wanted), fmt::format("write {}", wanted));
 }
 
-std::optional<std::int64_t> digits(std::string_view s) {
+std::optional<std::int64_t> whole(std::string_view s) {
     std::int64_t n = 0;
     const auto [end, failed] = std::from_chars(s.data(), s.data() + s.size(), n);
-    if (failed != std::errc{} || end != s.data() + s.size() || s.front() == '-') return std::nullopt;
+    if (failed != std::errc{} || end != s.data() + s.size()) return std::nullopt;
     return n;
 }
 
@@ -51,14 +51,14 @@ std::optional<std::int64_t> iso_time(std::string_view s) {
     constexpr std::pair<int, int> spans[6] = {{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}};
     for (std::size_t i = 0; i < 6; ++i) {
         const auto n =
-            digits(s.substr(static_cast<std::size_t>(spans[i].first), static_cast<std::size_t>(spans[i].second)));
-        if (!n) return std::nullopt;
+            whole(s.substr(static_cast<std::size_t>(spans[i].first), static_cast<std::size_t>(spans[i].second)));
+        if (!n || *n < 0) return std::nullopt;
         part[i] = *n;
     }
     using namespace std::chrono;
     const year_month_day day{year{static_cast<int>(part[0])}, month{static_cast<unsigned>(part[1])},
                              std::chrono::day{static_cast<unsigned>(part[2])}};
-    if (!day.ok() || part[3] > 23 || part[4] > 59 || part[5] > 59) return std::nullopt;
+    if (part[0] < 1970 || !day.ok() || part[3] > 23 || part[4] > 59 || part[5] > 59) return std::nullopt;
     return sys_days{day}.time_since_epoch().count() * 86400 + part[3] * 3600 + part[4] * 60 + part[5];
 }
 
@@ -111,21 +111,21 @@ std::int64_t as_time(const value& v, std::string_view title, faults& out) {
     if (v.scalar()) {
         if (const auto t = iso_time(v.text)) return *t;
         if (v.is != kind::text && !v.text.empty())
-            if (const auto t = digits(v.text)) return *t;
+            if (const auto t = whole(v.text)) return *t;
     }
     wrong(v, title, "a time such as 2026-11-30T09:00:00Z", out);
     return 0;
 }
 
-std::string time_text(std::int64_t seconds) {
+value of_time(std::int64_t seconds) {
     using namespace std::chrono;
     constexpr std::int64_t year_10000 = 253402300800;
-    if (seconds < 0 || seconds >= year_10000) return std::to_string(seconds);
+    if (seconds < 0 || seconds >= year_10000) return of_integer(seconds);
     const year_month_day day{sys_days{days{seconds / 86400}}};
     const std::int64_t s = seconds % 86400;
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(day.year()),
-                       static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()), s / 3600, s / 60 % 60,
-                       s % 60);
+    return of_text(fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(day.year()),
+                               static_cast<unsigned>(day.month()), static_cast<unsigned>(day.day()), s / 3600,
+                               s / 60 % 60, s % 60));
 }
 
 id_set as_ids(const value& v, std::string_view title, faults& out) {

@@ -41,7 +41,7 @@ private:
 // The items of a sequence; anything else is a fault and gives an empty list.
 [[nodiscard]] const std::vector<value>& as_items(const value& v, std::string_view title, faults& out);
 
-[[nodiscard]] std::string time_text(std::int64_t seconds);  // what as_time reads
+[[nodiscard]] value of_time(std::int64_t seconds);  // what as_time reads; the bare number outside years 1970 … 9999
 
 // The keys of one map. Every key that the caller asks for is known; finish() refuses the others.
 class fields {

@@ -87,7 +87,7 @@ value from_layer(const cost_layer& layer) {
         [](const cost& c) { return c.spread == 0; }, [](const cost& c) { return of_number(c.spread); });
     write_property(
         v, "time", layer, [](const cost& a, const cost& b) { return a.time == b.time; },
-        [](const cost& c) { return c.time == 0; }, [](const cost& c) { return of_text(time_text(c.time)); });
+        [](const cost& c) { return c.time == 0; }, [](const cost& c) { return of_time(c.time); });
     write_property(
         v, "gb_per_s", layer, [](const cost& a, const cost& b) { return a.gb_per_s == b.gb_per_s; }, never,
         [](const cost& c) { return of_number(c.gb_per_s); });
@@ -208,7 +208,7 @@ value from_cost(const cost& c) {
     if (c.alpha_from != c.from) v.add("alpha_source", of_text(name_of(c.alpha_from)));
     if (c.samples != 0) v.add("samples", of_integer(c.samples));
     if (c.spread != 0) v.add("spread", of_number(c.spread));
-    if (c.time != 0) v.add("time", of_text(time_text(c.time)));
+    if (c.time != 0) v.add("time", of_time(c.time));
     return v;
 }
 

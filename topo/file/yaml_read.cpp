@@ -75,6 +75,7 @@ private:
     struct level {
         value made;
         std::string key;
+        std::uint32_t key_line = 0;
         bool have_key = false;
     };
 
@@ -101,8 +102,10 @@ private:
             if (!v.scalar())
                 throw stop{mark, errc::bad_input, "a key is not a plain word", "write one word as the key"};
             top.key = std::move(v.text);
+            top.key_line = v.line;
             top.have_key = true;
         } else {
+            if (v.is == kind::null) v.line = top.key_line;  // yaml-cpp gives the place of the next token
             top.made.add(std::move(top.key), std::move(v));
             top.have_key = false;
         }
@@ -140,6 +143,18 @@ private:
     std::size_t count_ = 0;
 };
 
+// yaml-cpp names a tab's consequence, not the tab: find the first line that is indented with one. 0: none.
+std::size_t tab_line(std::string_view text) {
+    std::size_t line = 1;
+    bool indent = true;
+    for (const char c : text) {
+        if (c == '\t' && indent) return line;
+        if (c == '\n') ++line;
+        indent = c == '\n' || (indent && c == ' ');
+    }
+    return 0;
+}
+
 error at(const std::string& file, const YAML::Mark& mark, errc code, std::string what, std::string remedy) {
     return {code, mark.is_null() ? file : fmt::format("{}:{}:{}", file, mark.line + 1, mark.column + 1),
             std::move(what), std::move(remedy)};
@@ -159,6 +174,9 @@ result<value> read_yaml(std::string_view text, const std::string& file) {
     } catch (const stop& s) {
         return at(file, s.mark, s.code, s.what, s.remedy);
     } catch (const YAML::Exception& e) {
+        if (const std::size_t line = tab_line(text); line != 0)
+            return error{errc::bad_input, fmt::format("{}:{}", file, line),
+                         "not YAML: " + e.msg + " (this line is indented with a tab)", "indent with blanks"};
         return at(file, e.mark, errc::bad_input, "not YAML: " + e.msg,
                   "check quotes, brackets and indentation there; docs/file-format.md has examples");
     } catch (const std::exception& e) {
