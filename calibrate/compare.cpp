@@ -103,9 +103,19 @@ private:
             const int old = was[static_cast<std::size_t>(gpus_[g])];
             if (mine < 0 || old < 0 || nics_[static_cast<std::size_t>(mine)] == old) continue;
             if (std::find(nics_.begin(), nics_.end(), old) == nics_.end()) continue;  // told as a missing device
+            if (nics_[static_cast<std::size_t>(mine)] != absent && !nearer(g, static_cast<std::size_t>(mine))) continue;
             add(change_kind::swapped_nic, now_.gpus[g].name, before_.nics[static_cast<std::size_t>(old)].name,
                 now_.nics[static_cast<std::size_t>(mine)].name);
         }
+    }
+
+    // Whether the NIC really came nearer. Where the old one only became slow, that is what there is to tell.
+    [[nodiscard]] bool nearer(std::size_t g, std::size_t n) const {
+        const auto* is = now_.best_layer(endpoint::gpu, endpoint::nic);
+        const auto* was = before_.best_layer(endpoint::gpu, endpoint::nic);
+        if (is == nullptr || was == nullptr || is->by != was->by) return true;
+        const double old = was->cells(static_cast<std::size_t>(gpus_[g]), static_cast<std::size_t>(nics_[n])).gb_per_s;
+        return is->cells(g, n).gb_per_s > old * (1 + least_change);
     }
 
     [[nodiscard]] const std::vector<int>& matched(endpoint e) const {

@@ -186,11 +186,13 @@ private:
         std::vector<std::size_t> rest;
         for (const auto& o : off_) {
             by_index.emplace(o.index, o);
-            if (!has_reason(cells_[o.index].where)) rest.push_back(o.index);
+            if (!cells_[o.index].disturbed && !has_reason(cells_[o.index].where)) rest.push_back(o.index);
         }
         const auto figures = [&](const std::vector<std::size_t>& its) {
-            const auto worst = std::min_element(its.begin(), its.end(), [&](std::size_t a, std::size_t b) {
-                return by_index.at(a).share < by_index.at(b).share;
+            // Of the fastest kind of path among them: there the loss is largest.
+            const auto worst = std::max_element(its.begin(), its.end(), [&](std::size_t x, std::size_t y) {
+                const off_cell &a = by_index.at(x), &b = by_index.at(y);
+                return std::pair{a.reference_gb_per_s, -a.share} < std::pair{b.reference_gb_per_s, -b.share};
             });
             return fmt::format("{} GB/s where its like has {:.4g} ({})", cells_[*worst].value.gb_per_s,
                                by_index.at(*worst).reference_gb_per_s, text_of(cells_[*worst].where, hw_));

@@ -74,8 +74,8 @@ public:
             for (std::size_t i = 0; i < us.size(); ++i)
                 weights_[i] = (residuals_[i] <= limit ? 1 : limit / residuals_[i]) / (us[i] * us[i]);
             const line next = weighted(us);
-            const bool settled = std::abs(next.us_per_byte - best.us_per_byte) <= 1e-7 * std::abs(best.us_per_byte) &&
-                                 std::abs(next.alpha - best.alpha) <= 1e-7 * std::abs(best.alpha);
+            const bool settled = std::abs(next.us_per_byte - best.us_per_byte) <= 1e-5 * std::abs(best.us_per_byte) &&
+                                 std::abs(next.alpha - best.alpha) <= 1e-5 * std::abs(best.alpha);
             best = next;
             if (settled) break;
         }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "calibrate/random.hpp"
 
@@ -15,7 +16,7 @@ using topo::engine;
 constexpr std::uint64_t mib = 1u << 20;
 constexpr std::uint32_t pilot_copies = 4;
 constexpr std::uint32_t flag_round_trips = 100;
-constexpr int attempts = 3;
+constexpr std::uint32_t attempts = 3;
 
 bool is_rdma(engine by) { return by == engine::rdma_write || by == engine::rdma_read; }
 
@@ -184,22 +185,21 @@ topo::result<topo::done> measurer::sample_until_settled(std::vector<work>& works
     return topo::done{};
 }
 
-topo::result<bool> measurer::disturbed(const counters& before, std::span<const cell> cells) {
+topo::result<std::vector<bool>> measurer::disturbed(const counters& before, std::span<const cell> cells) {
     auto after = machine_.read_counters();
     if (!after) return after.failure();
-    for (const cell& c : cells)
-        for (const place& p : {c.from, c.to}) {
-            if (p.kind == endpoint::nic && p.index < std::min(before.nics.size(), after->nics.size()) &&
-                before.nics[p.index].symbol_errors != after->nics[p.index].symbol_errors)
-                return true;
-            if (p.kind != endpoint::gpu || p.index >= std::min(before.gpus.size(), after->gpus.size())) continue;
-            const auto& was = before.gpus[p.index];
-            const auto& is = after->gpus[p.index];
-            if (is.throttled || was.ecc_errors != is.ecc_errors || was.nvlink_replays != is.nvlink_replays ||
-                was.pcie_replays != is.pcie_replays || (!options_.force && !is.busy.empty()))
-                return true;
-        }
-    return false;
+    const auto moved = [&](const place& p) {
+        if (p.kind == endpoint::nic && p.index < std::min(before.nics.size(), after->nics.size()))
+            return before.nics[p.index].symbol_errors != after->nics[p.index].symbol_errors;
+        if (p.kind != endpoint::gpu || p.index >= std::min(before.gpus.size(), after->gpus.size())) return false;
+        const auto& was = before.gpus[p.index];
+        const auto& is = after->gpus[p.index];
+        return is.throttled || was.ecc_errors != is.ecc_errors || was.nvlink_replays != is.nvlink_replays ||
+               was.pcie_replays != is.pcie_replays || (!options_.force && !is.busy.empty());
+    };
+    std::vector<bool> out;
+    for (const cell& c : cells) out.push_back(moved(c.from) || moved(c.to));
+    return out;
 }
 
 cell_report measurer::report(const work& w, std::uint32_t repeats, bool was_disturbed) {
@@ -224,12 +224,15 @@ cell_report measurer::report(const work& w, std::uint32_t repeats, bool was_dist
 }
 
 topo::result<std::vector<cell_report>> measurer::measure(std::span<const cell> cells) {
-    std::vector<cell_report> out;
-    if (cells.empty() || cancelled()) return out;
-    bool was_disturbed = false;
-    for (int attempt = 0; attempt < attempts; ++attempt) {
+    std::vector<cell_report> out(cells.size());
+    std::vector<std::size_t> open(cells.size());  // positions in `cells` still to be measured undisturbed
+    std::iota(open.begin(), open.end(), std::size_t{0});
+    for (std::uint32_t attempt = 0; !open.empty() && attempt < attempts; ++attempt) {
+        std::vector<cell> now;
+        for (const std::size_t i : open) now.push_back(cells[i]);
         std::vector<work> works;
-        for (const cell& c : cells) {
+        for (const cell& c : now) {
+            if (cancelled()) return std::vector<cell_report>{};
             auto w = prepare(c);
             if (!w) return w.failure();
             works.push_back(std::move(*w));
@@ -237,13 +240,15 @@ topo::result<std::vector<cell_report>> measurer::measure(std::span<const cell> c
         auto before = machine_.read_counters();
         if (!before) return before.failure();
         if (auto sampled = sample_until_settled(works); !sampled) return sampled.failure();
-        if (cancelled()) return out;
-        auto moved = disturbed(*before, cells);
+        if (cancelled()) return std::vector<cell_report>{};
+        auto moved = disturbed(*before, now);
         if (!moved) return moved.failure();
-        was_disturbed = *moved;
-        if (was_disturbed && attempt + 1 < attempts) continue;
-        for (const work& w : works) out.push_back(report(w, static_cast<std::uint32_t>(attempt), was_disturbed));
-        break;
+        std::vector<std::size_t> again;
+        for (std::size_t i = 0; i < open.size(); ++i) {
+            out[open[i]] = report(works[i], attempt, (*moved)[i]);
+            if ((*moved)[i]) again.push_back(open[i]);
+        }
+        open = std::move(again);
     }
     return out;
 }

@@ -33,9 +33,9 @@ class measurer {
 public:
     measurer(machine& m, const inventory& what, const run_options& options);
 
-    // Reports in the order of the cells; empty when `cancel` was set on the way. A round during which error or
-    // replay counters move, clocks are held back, or another process shows up is measured again, twice at
-    // most. Fails as the machine does, and with hardware when a path delivers wrong bytes.
+    // Reports in the order of the cells; empty when `cancel` was set on the way. Cells of a device whose
+    // error or replay counters move, whose clocks are held back, or that another process uses meanwhile are
+    // measured again, twice at most. Fails as the machine does, and with hardware when a path delivers wrong bytes.
     [[nodiscard]] topo::result<std::vector<cell_report>> measure(std::span<const cell> cells);
 
 private:
@@ -60,7 +60,7 @@ private:
     [[nodiscard]] topo::result<topo::done> take_flags(std::span<work* const> works, std::size_t more);
     [[nodiscard]] topo::result<topo::done> fit_all(std::span<work* const> works);
     [[nodiscard]] topo::result<topo::done> sample_until_settled(std::vector<work>& works);
-    [[nodiscard]] topo::result<bool> disturbed(const counters& before, std::span<const cell> cells);
+    [[nodiscard]] topo::result<std::vector<bool>> disturbed(const counters& before, std::span<const cell> cells);
     [[nodiscard]] cell_report report(const work& w, std::uint32_t repeats, bool was_disturbed);
 
     machine& machine_;

@@ -194,9 +194,11 @@ void read_links(const reader& r, const YAML::Node& root, machine_model& m) {
         for (std::string word; words >> word;) found.push_back(word);
         if (found.empty()) continue;
         if (header) {
+            // A word in the corner keeps the block's indentation where YAML looks for it: at the first line.
+            if (found.size() == columns.size() + 1 && found.front() == "from") found.erase(found.begin());
             if (found != columns)
                 r.fail_line(number, "the columns of the link table are not the GPUs and NICs in their order",
-                            fmt::format("write: {}", fmt::join(columns, " ")));
+                            fmt::format("write: from {}", fmt::join(columns, " ")));
             header = false;
             continue;
         }

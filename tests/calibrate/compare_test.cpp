@@ -22,9 +22,9 @@ std::size_t count(const calibrate::comparison& c, change_kind kind) {
 
 }  // namespace
 
-TEST_CASE("the same node measured twice has not changed, 40 seeds") {
+TEST_CASE("the same node measured twice has not changed, 20 seeds") {
     const auto stored = node("dgx-h100", 1000);
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         const auto c = compare(node("dgx-h100", seed), stored);
         CHECK_MESSAGE(c.same(), testing::text(to_findings(c)));
     }

@@ -64,7 +64,7 @@ TEST_CASE("every fault is found, named by its place, and nothing else is blamed"
         {"dgx-a100", "burst:GPU6-GPU7", "repeated", "GPU6-GPU7"},
     };
     for (const auto& e : all)
-        for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        for (const std::uint64_t seed : {1u, 2u}) {
             CAPTURE(e.model);
             CAPTURE(e.fault);
             CAPTURE(seed);

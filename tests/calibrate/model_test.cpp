@@ -30,7 +30,7 @@ gpus:
 nics:
   - {name: mlx5_0, model: Test NIC, pci: "0000:03:00.0", numa: 0, gb_per_s: 25}
 links: |
-       GPU0 GPU1 mlx5_0
+  from GPU0 GPU1 mlx5_0
   GPU0 X    NV4  PIX
   GPU1 NV4  X    PIX
 paths:
@@ -148,7 +148,7 @@ TEST_CASE("wrong models: the line, what is wrong, and a remedy") {
         {"GPU0 X    NV4  PIX", "GPU0 X    NV4", "  GPU0 X "},
         {"GPU0 X    NV4  PIX", "GPU0 X    NVL  PIX", "  GPU0 X "},
         {"GPU0 X    NV4  PIX", "GPU0 NV4  X    PIX", "  GPU0 X "},
-        {"       GPU0 GPU1 mlx5_0", "       GPU1 GPU0 mlx5_0", "       GPU0 GPU1 mlx5_0"},
+        {"  from GPU0 GPU1 mlx5_0", "  from GPU1 GPU0 mlx5_0", "  from GPU0 GPU1 mlx5_0"},
         {"GPU1 NV4  X    PIX", "GPU1 NV2  X    PIX", "links: |"},
         {"  GPU1 NV4  X    PIX\n", "", "links: |"},
         {"    PIX:\n      rdma-write", "    PIZ:\n      rdma-write", "    PIX:"},

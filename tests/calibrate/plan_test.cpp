@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/plan.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
