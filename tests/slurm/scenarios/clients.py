@@ -11,7 +11,8 @@ COMMANDS = (
     ("sinfo",), ("sinfo", "-N", "-l"), ("sinfo", "-o", "%N %G %t"), ("sinfo", "--json"),
     ("squeue",), ("squeue", "-o", "%i %T %N %b"), ("squeue", "--start"), ("squeue", "--json"),
     ("scontrol", "show", "config"), ("scontrol", "show", "nodes"), ("scontrol", "show", "job", "-d"),
-    ("scontrol", "show", "partition"), ("scontrol", "show", "topology"), ("scontrol", "ping"), ("scontrol", "reconfigure"),
+    ("scontrol", "show", "partition"), ("scontrol", "show", "topology"), ("scontrol", "ping"),
+    ("scontrol", "reconfigure"),
     ("sdiag",), ("sprio",), ("scancel", "--name=nosuchjob"), ("strigger", "--get"),
     ("srun", "-N2", "--gres=gpu:1", "sh", "-c", "echo rank $SLURM_PROCID"),
     ("srun", "-N1", "-n2", "--gpus=2", "--gpus-per-task=1", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"),
@@ -49,7 +50,8 @@ def clients(ctx):
             continue
         ours, our_output = atoll[command]
         ctx.expect_equal(ours, said, f"{command}: exit status and stderr")
-        ctx.expect(type(our_output) is type(output) and bool(our_output) == bool(output), f"{command}: output {our_output}")
+        alike = type(our_output) is type(output) and bool(our_output) == bool(output)
+        ctx.expect(alike, f"{command}: output {our_output}")
     if atoll is not None:
         ctx.say(f"{len(stock)} commands compared with stock")
 
@@ -59,7 +61,8 @@ def tasks_see_gpus(ctx):
     with ctx.atoll(boards.bridged(2)) as cluster:
         cluster.allocate("-N1", "-w", "g1", "--gres=gpu:1")
         done = cluster.try_run("salloc", "-N2", "--gpus-per-node=2", "sh", "-c",
-                               "scontrol -o show job -d $SLURM_JOB_ID; srun sh -c 'echo TASK $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES'")
+                               "scontrol -o show job -d $SLURM_JOB_ID; "
+                               "srun sh -c 'echo TASK $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES'")
         job = parse.parse_job(done.stdout.splitlines()[0])
         seen = {line.split()[1]: [int(x) for x in line.split()[2].split(",")]
                 for line in done.stdout.splitlines() if line.startswith("TASK")}

@@ -72,7 +72,8 @@ def backfill(ctx):
         big = cluster.submit("-N4", "--gpus-per-node=8", "-t60")
         time.sleep(1.5)  # one turn of the backfill scheduler
         small = [cluster.submit(*shape.split()) for shape in
-                 ("-N1 --gres=gpu:2 -t4", "-N1 --gres=gpu:1 -t3", "-N2 --gpus-per-node=1 -t3", "-N1 --gres=gpu:4 -t100")]
+                 ("-N1 --gres=gpu:2 -t4", "-N1 --gres=gpu:1 -t3", "-N2 --gpus-per-node=1 -t3",
+                  "-N1 --gres=gpu:4 -t100")]
         states = {}
         for name, job in zip(("2 GPUs", "1 GPU", "2 nodes", "4 GPUs, too long"), small):
             try:
@@ -91,4 +92,5 @@ def backfill(ctx):
             ctx.say(f"{label}: {got[0]}, big job expected at {got[1]}, started {got[2]:.1f} s after room came")
     if atoll:
         for name, state in stock[0].items():
-            ctx.expect(atoll[0][name] == "RUNNING" or state != "RUNNING", f"{name}: stock {state}, atoll {atoll[0][name]}")
+            ours = atoll[0][name]
+            ctx.expect(ours == "RUNNING" or state != "RUNNING", f"{name}: stock {state}, atoll {ours}")

@@ -145,7 +145,8 @@ def foreign_nodes(ctx):
         out.append(len(cluster.allocate("-N4", "--gpus-per-node=2").nodes))
         cluster.cancel_all()
         return out
-    for name, layout, told in (("two of four nodes known", real, known), ("file says 8 GPUs, nodes have 4", fewer, real)):
+    for name, layout, told in (("two of four nodes known", real, known),
+                               ("file says 8 GPUs, nodes have 4", fewer, real)):
         if told is real:
             layout.links = ()
         with ctx.stock(layout) as cluster:

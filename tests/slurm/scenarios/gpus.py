@@ -58,7 +58,8 @@ def bridges(ctx):
             ctx.expect(held == most, f"{told}: {name} holds all {most} bridges that it could, got {atoll[name]}")
         if atoll:
             singles = [g for job in atoll["1,1,2,2,2"][:2] for g in job]
-            ctx.expect(boards.free_pairs(singles) == 3, f"{told}: two 1-GPU jobs leave three whole pairs, took {singles}")
+            ctx.expect(boards.free_pairs(singles) == 3,
+                       f"{told}: two 1-GPU jobs leave three whole pairs, took {singles}")
     ctx.expect(stock_lost > 0, "stock breaks pairs on this board (else the comparison says nothing)")
 
 

@@ -32,8 +32,8 @@ def plain_nodes(ctx):
 
     def drive(cluster):
         seen = {}
-        for options in ("-N1 --gres=gpu:2", "-N2 --gpus-per-node=3", "-N3 --gres=gpu:1", "-N4", "-n40", "-N1 -n32", "--gpus=6",
-                        "-N1 -w c1", "-N1 -w c1 --gres=gpu:1", "-N2 -w c1"):
+        for options in ("-N1 --gres=gpu:2", "-N2 --gpus-per-node=3", "-N3 --gres=gpu:1", "-N4", "-n40", "-N1 -n32",
+                        "--gpus=6", "-N1 -w c1", "-N1 -w c1 --gres=gpu:1", "-N2 -w c1"):
             seen[options] = _try(cluster, *options.split())
         return seen
     stock, atoll = ctx.both(layout, drive)
@@ -58,7 +58,8 @@ def weights(ctx):
     _show(ctx, stock, atoll)
     if atoll:
         for options, got in list(atoll.items())[:3]:
-            ctx.expect(got and set(got[0]) <= {"g3", "g4"}, f"{options}: on the light nodes while they have room: {got}")
+            light = got and set(got[0]) <= {"g3", "g4"}
+            ctx.expect(light, f"{options}: on the light nodes while they have room: {got}")
 
 
 @scenario("partitions that overlap: jobs stay inside theirs")
@@ -70,8 +71,8 @@ def partitions(ctx):
     def drive(cluster):
         seen = {}
         for options in ("-p right -N1 --gres=gpu:2", "-p left -N1 --gres=gpu:1", "-p right -N1 --gres=gpu:2",
-                        "-p right -N2 --gres=gpu:1", "-p left -N2 --gpus-per-node=7", "-p left --gpus=2", "-N2 --gpus-per-node=8",
-                        "-p right --gpus=4"):
+                        "-p right -N2 --gres=gpu:1", "-p left -N2 --gpus-per-node=7", "-p left --gpus=2",
+                        "-N2 --gpus-per-node=8", "-p right --gpus=4"):
             seen[f"{len(seen) + 1}. {options}"] = _try(cluster, *options.split())
         return seen
     stock, atoll = ctx.both(layout, drive)
@@ -99,14 +100,15 @@ def reservation(ctx):
     layout = boards.bridged(3)
 
     def drive(cluster):
-        cluster.run("scontrol", "create", "reservation", "ReservationName=held", "Nodes=g1", "StartTime=now", "Duration=60",
-                    "Users=root")
-        cluster.run("scontrol", "create", "reservation", "ReservationName=cores", "Nodes=g2", "CoreCnt=20", "StartTime=now",
-                    "Duration=60", "Users=root", env={"SLURM_CONF": _client_conf(cluster)})
+        cluster.run("scontrol", "create", "reservation", "ReservationName=held", "Nodes=g1", "StartTime=now",
+                    "Duration=60", "Users=root")
+        cluster.run("scontrol", "create", "reservation", "ReservationName=cores", "Nodes=g2", "CoreCnt=20",
+                    "StartTime=now", "Duration=60", "Users=root", env={"SLURM_CONF": _client_conf(cluster)})
         seen = {}
-        for options in ("-N1 --gres=gpu:1", "-N1 --gres=gpu:1 --reservation=held", "-N2 --gpus-per-node=2", "-N3 --gres=gpu:1",
-                        "-N1 -w g2 -n12 --gres=gpu:1", "-N1 -w g2 -n2 --gres=gpu:1", "--reservation=held -N1 --gres=gpu:7",
-                        "--reservation=cores -N1 -n20 --gres=gpu:1", "-N1 --gres=gpu:6"):
+        for options in ("-N1 --gres=gpu:1", "-N1 --gres=gpu:1 --reservation=held", "-N2 --gpus-per-node=2",
+                        "-N3 --gres=gpu:1", "-N1 -w g2 -n12 --gres=gpu:1", "-N1 -w g2 -n2 --gres=gpu:1",
+                        "--reservation=held -N1 --gres=gpu:7", "--reservation=cores -N1 -n20 --gres=gpu:1",
+                        "-N1 --gres=gpu:6"):
             seen[f"{len(seen) + 1}. {options}"] = _try(cluster, *options.split())
         return seen
     stock, atoll = ctx.both(layout, drive)
@@ -125,7 +127,9 @@ def array(ctx):
 
     def drive(cluster):
         cluster.submit("--array=1-8", "-N1", "--gres=gpu:2", "--parsable")
-        cluster.until(lambda: sum(1 for j in cluster.jobs().values() if j.state == "RUNNING") == 8, 30, "eight array tasks")
+        def running():
+            return sum(1 for j in cluster.jobs().values() if j.state == "RUNNING")
+        cluster.until(lambda: running() == 8, 30, "eight array tasks")
         return [(j.nodes[0], j.gpus[j.nodes[0]]) for j in cluster.jobs().values()]
     stock, atoll = ctx.both(layout, drive)
     ctx.say(f"stock {stock}")

@@ -12,7 +12,8 @@ from harness import scenario
 
 def holdings(cluster):
     """job id → (state, nodes, GPUs by node) of all live jobs."""
-    return {j.id: (j.state, j.nodes, j.gpus) for j in cluster.jobs().values() if j.state in ("RUNNING", "SUSPENDED", "CONFIGURING")}
+    return {j.id: (j.state, j.nodes, j.gpus) for j in cluster.jobs().values()
+            if j.state in ("RUNNING", "SUSPENDED", "CONFIGURING")}
 
 
 def check_no_gpu_twice(ctx, cluster, where):
@@ -166,7 +167,8 @@ def fill_and_empty(ctx):
     def drive(cluster):
         for round_number in range(3):
             started = []
-            for shape in (("-N1", "--gres=gpu:3"), ("-N2", "--gpus-per-node=4"), ("--gpus=5",), ("-n2", "--gpus-per-task=1")):
+            for shape in (("-N1", "--gres=gpu:3"), ("-N2", "--gpus-per-node=4"), ("--gpus=5",),
+                          ("-n2", "--gpus-per-task=1")):
                 for _ in range(6):
                     try:
                         started.append(cluster.allocate(*shape).id)
