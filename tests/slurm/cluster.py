@@ -39,6 +39,12 @@ def missing_for_slurm():
         out.append("no select_cons_tres.so (package slurm-wlm-basic-plugins)")
     if os.geteuid() != 0:
         out.append("no root (mknod for the fake GPUs, slurmd)")
+    else:
+        try:
+            with tempfile.TemporaryDirectory(prefix="atoll-slurm-probe-") as folder:
+                make_devices(folder, 1)
+        except OSError as error:
+            out.append(f"mknod is refused here ({error.strerror}); the container needs CAP_MKNOD")
     return out
 
 
