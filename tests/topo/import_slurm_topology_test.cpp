@@ -86,6 +86,10 @@ TEST_CASE("topology.conf: blocks, short ones too, and sizes") {
     CHECK(warnings(got->notes) == 0);
     check_error(read(format::slurm_topology, "BlockName=b Nodes=n1\nBlockSizes=4,x\n"), "in.txt:2:14", "'x'");
     check_error(read(format::slurm_topology, "BlockName=b Nodes=n1\nBlockSizes=-4\n"), "in.txt:2:12", "'-4'");
+    check_error(read(format::slurm_topology, "BlockName=b Nodes=n1\nBlockSizes=4,8,6\n"), "in.txt:2:16",
+                "6 does not follow 8");
+    check_error(read(format::slurm_topology, "BlockName=b Nodes=n1\nBlockSizes=4,6\n"), "in.txt:2:14",
+                "6 does not follow 4");
     check_error(read(format::slurm_topology, "BlockName=b Nodes=n1\nBlockSizes=4\nBlockSizes=8\n"), "in.txt:3",
                 "in.txt:2");
 }

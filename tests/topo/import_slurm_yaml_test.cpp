@@ -77,7 +77,7 @@ TEST_CASE("topology.yaml: hostile and broken") {
     check_error(get("- topology: a\n  tree: {switches: [{switch: s, nodes: {a: b}}]}\n"), "in.txt:2", "host list");
     check_error(get("- topology: a\n  tree: {switches: [{switch: s, nodes: 'n[1-'}]}\n"), "in.txt:2", "never closed");
     check_error(get("- topology: a\n  block: {blocks: [{block: b}], block_sizes: 4}\n"), "in.txt:2", "not a list");
-    check_error(get("- topology: a\n  block: {blocks: [{block: b}], block_sizes: [.nan]}\n"), "in.txt:2", "block size");
+    check_error(get("- topology: a\n  block: {blocks: [{block: b}], block_sizes: [.nan]}\n"), "in.txt:2", "'.nan'");
     check_error(get("- topology: a\n  flat: true\n  tree: {}\n"), "in.txt:1", "both tree and flat");
     std::string deep = "- topology: a\n  tree: ";
     deep.append(100'000, '[');

@@ -115,11 +115,8 @@ private:
                              "keep one of the two lines");
         sizes_where_ = text::at(file_, f.line);
         for (const auto item : text::split(f.value, ',')) {
-            const auto n = text::whole_number(item);
-            if (!n || *n < 1 || *n > 1 << 20)
-                return text::bad(slurm::at(file_, f, static_cast<std::size_t>(item.data() - f.value.data())),
-                                 "'" + text::shown(item) + "' is not a number of nodes", "write BlockSizes=18,36");
-            sizes_.push_back(static_cast<std::uint32_t>(*n));
+            const std::string place = slurm::at(file_, f, static_cast<std::size_t>(item.data() - f.value.data()));
+            if (auto added = add_block_size(item, place, sizes_); !added) return added;
         }
         return done{};
     }

@@ -122,11 +122,8 @@ private:
             if (!sizes.IsSequence())
                 return text::bad(yaml::at(file_, sizes), "block_sizes is not a list", "write block_sizes: [18, 36]");
             for (const auto& size : sizes) {
-                const auto n = text::whole_number(yaml::scalar(size));
-                if (!n || *n < 1 || *n > 1 << 20)
-                    return text::bad(yaml::at(file_, size), "a block size is not a number of nodes",
-                                     "write block_sizes: [18, 36]");
-                f.block_sizes.push_back(static_cast<std::uint32_t>(*n));
+                auto added = add_block_size(yaml::scalar(size), yaml::at(file_, size), f.block_sizes);
+                if (!added) return added.failure();
             }
         }
         return settled(std::move(f), "block", body);

@@ -167,6 +167,19 @@ result<std::vector<std::string>> host_reader::expand(std::string_view list, cons
     return names;
 }
 
+result<done> add_block_size(std::string_view text, const std::string& where, std::vector<std::uint32_t>& sizes) {
+    const auto n = text::whole_number(text);
+    if (!n || *n < 1 || *n > static_cast<long>(max_hosts))
+        return text::bad(where, "'" + text::shown(text) + "' is not a number of nodes", "write block sizes as 18,36");
+    const auto size = static_cast<std::uint32_t>(*n);
+    if (!sizes.empty() && (size <= sizes.back() || size % sizes.front() != 0))
+        return text::bad(where,
+                         "block size " + std::to_string(size) + " does not follow " + std::to_string(sizes.back()),
+                         "list block sizes ascending, each a multiple of the first");
+    sizes.push_back(size);
+    return done{};
+}
+
 std::string domain_id(std::string_view text) {
     text = text::trim(text);
     if (text.find_first_not_of("0-") == std::string_view::npos) return {};

@@ -2,6 +2,8 @@
 // Private to topo/import: what must hold for the switches of a file before they are a fabric_description.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +36,12 @@ private:
     std::size_t taken_ = 0;
 };
 
-// Trims and lowers a domain id; "" for an absent id and for one of zeros only ("00000000-0000-…", "0"):
+// Takes one more of BlockSizes: bad_input when it is no number of nodes, not larger than the one before or no
+// multiple of the first. `where` is its place.
+[[nodiscard]] result<done> add_block_size(std::string_view text, const std::string& where,
+                                          std::vector<std::uint32_t>& sizes);
+
+// Trims a domain id; "" for an absent id and for one of zeros only ("00000000-0000-…", "0"):
 // a driver without multi-node NVLink reports such a cluster UUID, and all its nodes would seem to be one domain.
 [[nodiscard]] std::string domain_id(std::string_view text);
 
