@@ -131,6 +131,14 @@ topo::result<topo::cluster> load_as_cluster(loaded from) {
     return topo::cluster::build(std::move(one));
 }
 
+void add_missing(topo::findings& to, const topo::findings& from) {
+    for (const topo::finding& f : from)
+        if (std::none_of(to.begin(), to.end(), [&](const topo::finding& known) {
+                return known.level == f.level && known.where == f.where && known.what == f.what;
+            }))
+            to.push_back(f);
+}
+
 std::string name_of(const topo::node_description& n) {
     return !n.host.empty() ? n.host : !n.hardware.name.empty() ? n.hardware.name : "node";
 }

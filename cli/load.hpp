@@ -43,6 +43,9 @@ struct loaded {
 // cluster of that one node, in a fabric that is unknown. Findings of the build are in cluster::notes().
 [[nodiscard]] topo::result<topo::cluster> load_as_cluster(loaded from);
 
+// Adds what is not there yet: a reader may say the same of a file and of its nodes.
+void add_missing(topo::findings& to, const topo::findings& from);
+
 // The name a node is shown by: its host, else its class, else "node".
 [[nodiscard]] std::string name_of(const topo::node_description& n);
 

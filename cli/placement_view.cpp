@@ -38,7 +38,7 @@ json request_json(const placement::request& r) {
             {"gpus_per_node", total ? json() : json(r.gpus_per_node)},
             {"gpus", total ? json(r.gpus_total) : json()},
             {"pattern", placement::name_of(r.talks)},
-            {"message_bytes", r.message_bytes}};
+            {"message_bytes", static_cast<std::int64_t>(r.message_bytes)}};
 }
 
 std::string leaf_of(const topo::cluster& c, topo::node_id node) {
@@ -125,7 +125,8 @@ std::vector<int> nics_of(const placed_job& job, topo::node_id node) {
 }
 
 topo::findings placement_notes(const placed_job& job) {
-    topo::findings notes = job.on.notes();
+    topo::findings notes;
+    if (job.on.nodes().size() > 1) notes = job.on.notes();  // one node needs no fabric
     std::set<const topo::node_class*> seen;
     for (const placement::node_share& share : job.got.nodes) {
         const topo::node_class& h = job.on.class_of(share.node);

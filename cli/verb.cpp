@@ -36,6 +36,15 @@ std::string joined(const std::vector<std::string>& words) {
     return out;
 }
 
+// Lists verbs by the first line of what they say of themselves.
+class headline_formatter final : public CLI::Formatter {
+public:
+    std::string make_subcommand(const CLI::App* app) const override {
+        const std::string text = app->get_description();
+        return fmt::format("  {:<12}{}\n", app->get_name(), text.substr(0, text.find('\n')));
+    }
+};
+
 void dress(CLI::Option* option, const option_spec& spec) {
     option->type_name(spec.type);
     option->required(spec.required);
@@ -148,8 +157,9 @@ verb& verb::hide() {
 
 struct command_tree::parser {
     CLI::App root{
-        "Places multi-GPU jobs by measured cost: calibrate or import a node, merge nodes and fabric into a\n"
-        "cluster file, look at it, and ask where a job would go.",
+        "Places multi-GPU jobs by measured cost\n"
+        "Calibrate or import nodes, merge them with the fabric into a cluster file, look at it, and ask\n"
+        "where a job would go.",
         "atoll"};
     std::string summary = root.get_description();
 };
@@ -158,7 +168,9 @@ command_tree::command_tree() : parser_(std::make_unique<parser>()) {
     CLI::App& root = parser_->root;
     root.set_help_flag("-h,--help", "Print this help and exit");
     root.set_version_flag("--version", std::string("atoll ") + ATOLL_VERSION, "Print the version and exit");
-    root.get_formatter()->column_width(36);
+    root.formatter(std::make_shared<headline_formatter>());
+    root.get_formatter()->column_width(30);
+    root.get_formatter()->label("SUBCOMMAND", "VERB");
     root.require_subcommand(1);
     root.footer(footer(root_examples));
     for (const auto add_verb : {add_discover, add_import, add_calibrate, add_merge, add_validate, add_show, add_place,
@@ -173,6 +185,7 @@ const std::string& command_tree::summary() const noexcept { return parser_->summ
 verb& command_tree::add(const std::string& name, const std::string& summary, const std::string& examples,
                         std::function<int()> run) {
     CLI::App* app = parser_->root.add_subcommand(name, summary);
+    app->group("Verbs");
     app->footer(footer(examples));
     verbs_.push_back(std::make_unique<verb>(name, summary, examples, std::move(run), app));
     return *verbs_.back();
@@ -189,7 +202,8 @@ int command_tree::run(int argc, const char* const* argv) {
         return console().print(root.help());
     } catch (const CLI::ParseError& wrong) {
         if (const auto chosen = root.get_subcommands(); !chosen.empty()) called += " " + chosen.front()->get_name();
-        return console().fail(called, wrong.what(), "see " + called + " --help");
+        const bool no_verb = called == "atoll" && dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr;
+        return console().fail(called, no_verb ? "no verb was given" : wrong.what(), "see " + called + " --help");
     }
     const std::string chosen = root.get_subcommands().front()->get_name();
     for (const auto& v : verbs_)

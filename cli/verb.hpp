@@ -62,6 +62,7 @@ public:
     verb& hide();                      // not in --help, completion and man pages
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] std::string headline() const { return summary_.substr(0, summary_.find('\n')); }
     [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
     [[nodiscard]] const std::string& examples() const noexcept { return examples_; }
     [[nodiscard]] const std::vector<option_spec>& options() const noexcept { return options_; }
@@ -87,7 +88,8 @@ public:
     command_tree(const command_tree&) = delete;
     command_tree& operator=(const command_tree&) = delete;
 
-    // A verb. `summary` is one or two sentences; `examples` ends --help and the man page. `run` gives the exit code.
+    // A verb. The first line of `summary` says all in a few words, the rest more; `examples` ends --help and the man
+    // page. `run` gives the exit code.
     verb& add(const std::string& name, const std::string& summary, const std::string& examples,
               std::function<int()> run);
 

@@ -13,6 +13,8 @@ error bad(std::size_t column, std::string what) {
             "write host lists as g[0001-1024],login1"};
 }
 
+constexpr std::size_t longest_name = 255;  // what a host name may be long; also bounds the memory of a list
+
 error too_many() {
     return {errc::limit, "", "the list names more than " + std::to_string(max_hosts) + " hosts", "check the ranges"};
 }
@@ -65,6 +67,8 @@ result<done> expand_item(std::string_view item, std::size_t column, std::vector<
     while (at < item.size()) {
         const std::size_t open = item.find('[', at);
         const std::string_view plain = item.substr(at, open == std::string_view::npos ? open : open - at);
+        if (heads.front().size() + plain.size() > longest_name)
+            return bad(column + at, "a host name is longer than " + std::to_string(longest_name) + " characters");
         for (auto& head : heads) head += plain;
         if (open == std::string_view::npos) break;
         const std::size_t close = item.find(']', open);
@@ -75,8 +79,8 @@ result<done> expand_item(std::string_view item, std::size_t column, std::vector<
         for (const auto& r : *ranges) {
             if (r.last - r.first >= max_hosts) return too_many();
             each += r.last - r.first + 1;
+            if (each * heads.size() + names.size() > max_hosts) return too_many();
         }
-        if (each * heads.size() + names.size() > max_hosts) return too_many();
         std::vector<std::string> longer;
         longer.reserve(heads.size() * each);
         for (const auto& head : heads)

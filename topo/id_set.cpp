@@ -30,7 +30,7 @@ result<id_set> id_set::parse(std::string_view text) {
     const std::string_view whole = text;
     text = trim(text);
     if (text.size() >= 2 && text.front() == '[' && text.back() == ']') text = trim(text.substr(1, text.size() - 2));
-    id_set set;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> items;
     while (!text.empty()) {
         const std::size_t comma = text.find(',');
         const std::string_view item = trim(text.substr(0, comma));
@@ -43,11 +43,14 @@ result<id_set> id_set::parse(std::string_view text) {
         if (dash != std::string_view::npos && !read_number(trim(item.substr(dash + 1)), last))
             return bad(whole, "bad range '" + std::string(item.substr(0, 40)) + "'");
         if (last < first) return bad(whole, "range '" + std::string(item.substr(0, 40)) + "' runs backwards");
-        set.insert_range(first, last);
+        items.emplace_back(first, last);
         if (comma == std::string_view::npos) break;
         text.remove_prefix(comma + 1);
         if (trim(text).empty()) return bad(whole, "it ends with a comma");
     }
+    std::sort(items.begin(), items.end());  // in order, each insertion is at the end
+    id_set set;
+    for (const auto& [first, last] : items) set.insert_range(first, last);
     return set;
 }
 

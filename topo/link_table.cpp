@@ -90,11 +90,11 @@ link_generation generation_of(std::string_view gpu_model) noexcept {
     }
     const std::string_view m(upper.data(), n);
     constexpr std::array amd = {"MI50", "MI60", "MI8", "MI1", "MI2", "MI3", "INSTINCT", "RADEON", "GFX"};
-    constexpr std::array nvlink5 = {"B100",      "B200",   "B300",   "RTX 50", "RTX PRO",
-                                    "BLACKWELL", "SM 100", "SM 103", "SM 120"};
+    constexpr std::array nvlink5 = {"B100",    "B200",      "B300",   "RTX 509", "RTX 508", "RTX 507",
+                                    "RTX PRO", "BLACKWELL", "SM 100", "SM 103",  "SM 120"};
     constexpr std::array nvlink4 = {"H100", "H200", "H800", "H20", "HOPPER", "SM 90"};
-    constexpr std::array nvlink2 = {"V100", "P100",  "P40",  "K80",   "T4",    "GTX", "RTX 20",
-                                    "2080", "TITAN", "SM 6", "SM 70", "SM 75", "SM 3"};
+    constexpr std::array nvlink2 = {"V100",    "P100", "P40",   "K80",  "T4",    "GTX",   "RTX 208", "RTX 207",
+                                    "RTX 206", "2080", "TITAN", "SM 6", "SM 70", "SM 75", "SM 3"};
     const auto any = [m](const auto& names) {
         return std::any_of(names.begin(), names.end(), [m](const char* s) { return has(m, s); });
     };

@@ -206,17 +206,18 @@ std::vector<int> nearest_nics(const node_class& hardware) {
     std::stable_sort(usable.begin(), usable.end(), [&](std::size_t a, std::size_t b) {
         const auto& pa = hardware.nics[a].pci;
         const auto& pb = hardware.nics[b].pci;
-        return pa && pb && *pa < *pb;
+        return pa.has_value() != pb.has_value() ? pa.has_value() : pa < pb;
     });
     const cost_layer* costs = hardware.best_layer(endpoint::gpu, endpoint::nic);
-    // Distance in steps that noise does not cross: bandwidth classes of 10 %, else link class, else NUMA.
+    // Less is nearer: by cost, else by link class, else by NUMA.
     const auto distance = [&](std::size_t g, std::size_t k) -> double {
-        if (costs != nullptr) return std::round(-std::log(costs->cells(g, k).gb_per_s) / 0.1);
+        if (costs != nullptr) return 1 / costs->cells(g, k).gb_per_s;
         if (!hardware.nic_links.empty()) return static_cast<double>(hardware.nic_links(g, k).kind);
         const int a = hardware.gpus[g].numa;
         const int b = hardware.nics[k].numa;
         return a != unknown_numa && a == b ? 0 : 1;
     };
+    const double slack = costs != nullptr ? 1.1 : 1;  // measured bandwidths within 10 % are ties
     std::vector<int> chosen(gpus, -1);
     std::vector<unsigned> load(hardware.nics.size(), 0);
     if (usable.empty()) return chosen;
@@ -226,7 +227,7 @@ std::vector<int> nearest_nics(const node_class& hardware) {
         std::size_t pick = usable.front();
         unsigned least = std::numeric_limits<unsigned>::max();
         for (const std::size_t k : usable)
-            if (distance(g, k) <= nearest && load[k] < least) {
+            if (distance(g, k) <= nearest * slack && load[k] < least) {
                 least = load[k];
                 pick = k;
             }

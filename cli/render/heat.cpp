@@ -31,6 +31,15 @@ const topo::link* link_of(const topo::node_class& h, const topo::cost_layer& lay
     return nullptr;
 }
 
+// Of a GPU and host memory: near or far; without NUMA nodes everything is alike.
+std::string distance_of(const topo::node_class& h, const topo::cost_layer& layer, std::size_t r, std::size_t c) {
+    if (layer.from != topo::endpoint::host && layer.to != topo::endpoint::host) return {};
+    const std::size_t host = layer.from == topo::endpoint::host ? r : c;
+    const std::size_t gpu = layer.from == topo::endpoint::host ? c : r;
+    if (host >= h.numa.size() || gpu >= h.gpus.size()) return {};
+    return h.gpus[gpu].numa == h.numa[host].id ? "near" : "far";
+}
+
 double value_of(const topo::cost& c, quantity what) {
     return what == quantity::latency ? std::max(c.alpha_us, least_us) : c.gb_per_s;
 }
@@ -45,7 +54,7 @@ void mark_odd(const topo::node_class& h, const topo::cost_layer& layer, quantity
     std::map<std::string, std::vector<double>> peers;
     auto group = [&](std::size_t r, std::size_t c) {
         const topo::link* l = link_of(h, layer, r, c);
-        return l == nullptr ? std::string() : topo::text_of(*l);
+        return l == nullptr ? distance_of(h, layer, r, c) : topo::text_of(*l);
     };
     for (std::size_t r = 0; r < t.cells.rows(); ++r)
         for (std::size_t c = 0; c < t.cells.columns(); ++c)

@@ -60,7 +60,7 @@ std::string findings_list(const topo::findings& notes) {
         for (const topo::finding& f : notes) {
             if (f.level != level) continue;
             const std::string_view word = level == topo::severity::info ? "note" : name_of(level);
-            out += fmt::format("<li class=\"{0}\"><span class=\"sev\">{0}</span> ", word);
+            out += fmt::format("<li class=\"{}\"><span class=\"sev\">{}</span> ", name_of(level), word);
             if (!f.where.empty()) out += fmt::format("<code>{}</code> ", html(f.where));
             out += html(f.what);
             if (!f.remedy.empty()) out += fmt::format(" <em>{}</em>", html(f.remedy));

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "cli/render/facts.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/page_parts.hpp"
@@ -16,7 +13,11 @@ namespace {
 constexpr std::size_t nodes_pictured = 4;
 constexpr std::size_t ranks_listed = 1024;
 
-std::string us(double value) { return std::isfinite(value) ? duration(value) : "unknown"; }
+std::string us(double value) {
+    std::string text = duration(value);
+    if (text.ends_with(" us")) text.replace(text.size() - 2, 2, "µs");
+    return text;
+}
 
 std::string share_text(const topo::cluster& c, const std::vector<placement::node_share>& shares) {
     std::string text;

@@ -63,7 +63,7 @@ std::string maps(const topo::node_class& h, const class_view& view) {
     std::string used;
     std::string others;
     for (const topo::cost_layer& layer : h.layers) {
-        const bool first = view.engine ? layer.by == *view.engine : &layer == h.best_layer(layer.from, layer.to);
+        const bool first = view.engine ? layer.by == *view.engine : used_by_placement(h, layer);
         (first ? used : others) += both_maps(h, layer);
     }
     std::string out;

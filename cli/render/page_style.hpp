@@ -58,11 +58,11 @@ table.data td{border-bottom:1px solid var(--line);padding:5px 14px 5px 0;overflo
 table.data tr:last-child td{border-bottom:0}
 .maps{display:flex;flex-wrap:wrap;gap:22px 34px;align-items:flex-start}
 .maps>.scroll{max-width:100%}
-table.heat{font-size:13px;border-spacing:0}
-table.heat th{font-weight:500;color:var(--soft);padding:3px 7px;text-align:right;white-space:nowrap;font-size:12.5px}
+table.heat{font-size:12.5px;border-spacing:0}
+table.heat th{font-weight:500;color:var(--soft);padding:3px 4px;text-align:right;white-space:nowrap;font-size:12px}
 table.heat thead th{text-align:center}
 table.heat th[scope=row]{position:sticky;left:0;background:var(--card)}
-table.heat td{padding:5px 7px;min-width:3.7em;text-align:center;border:1px solid var(--card)}
+table.heat td{padding:5px 5px;min-width:3.6em;text-align:center;border:1px solid var(--card)}
 table.heat td.none{color:var(--soft)}
 table.heat td.odd{box-shadow:inset 0 0 0 2.5px var(--odd);font-weight:700}
 table.heat td[data-tip]:hover{outline:2px solid var(--ink);outline-offset:-1px}

@@ -128,19 +128,7 @@ std::string arcs(const topo::node_class& h, const std::vector<std::size_t>& isla
     return out;
 }
 
-double arc_height(const topo::node_class& h, const layout& l, const std::vector<topo::gpu_mask>& parts) {
-    double most = 0;
-    for (const topo::gpu_mask part : parts) {
-        const auto island = members(part);
-        if (island.size() < 2 || uniform(h, island)) continue;
-        for (const std::size_t a : island)
-            for (const std::size_t b : island)
-                if (joined(h, a, b)) most = std::max(most, 14 + std::abs(l.gpu_x[a] - l.gpu_x[b]) * 0.22);
-    }
-    return most;
-}
-
-// A pair next to nothing between is drawn as an arc even when "uniform"; a bar needs neighbours.
+// Islands of neighbours over one kind of link are drawn as a bar, all others as arcs.
 bool as_bar(const std::vector<std::size_t>& island, const layout& l, const topo::node_class& h) {
     if (!uniform(h, island)) return false;
     double low = l.gpu_x[island.front()];
@@ -152,6 +140,18 @@ bool as_bar(const std::vector<std::size_t>& island, const layout& l, const topo:
     // Others in between: the bar would look as if they belonged to it.
     const auto between = std::count_if(l.gpu_x.begin(), l.gpu_x.end(), [&](double x) { return x >= low && x <= high; });
     return static_cast<std::size_t>(between) == island.size();
+}
+
+double arc_height(const topo::node_class& h, const layout& l, const std::vector<topo::gpu_mask>& parts) {
+    double most = 0;
+    for (const topo::gpu_mask part : parts) {
+        const auto island = members(part);
+        if (island.size() < 2 || as_bar(island, l, h)) continue;
+        for (const std::size_t a : island)
+            for (const std::size_t b : island)
+                if (joined(h, a, b)) most = std::max(most, 14 + std::abs(l.gpu_x[a] - l.gpu_x[b]) * 0.22);
+    }
+    return most;
 }
 
 std::string islands_drawn(const topo::node_class& h, const layout& l, const std::vector<topo::gpu_mask>& parts) {

@@ -85,10 +85,15 @@ std::string scale_line(const heat_table& t, const style& s) {
 
 }  // namespace
 
+bool used_by_placement(const topo::node_class& h, const topo::cost_layer& layer) {
+    const bool asked = layer.from == topo::endpoint::gpu && layer.to != topo::endpoint::host;
+    return asked && &layer == h.best_layer(layer.from, layer.to);
+}
+
 std::vector<const topo::cost_layer*> layers_of(const topo::node_class& h, const class_view& view) {
     std::vector<const topo::cost_layer*> out;
     for (const topo::cost_layer& layer : h.layers) {
-        const bool used = &layer == h.best_layer(layer.from, layer.to);
+        const bool used = used_by_placement(h, layer);
         if (view.engine ? layer.by == *view.engine : used || view.every_layer) out.push_back(&layer);
     }
     return out;

@@ -32,6 +32,9 @@ struct class_view {
 // Levels, groups, capacities and costs of a fabric over `nodes` nodes. O(levels + groups).
 [[nodiscard]] std::string fabric_text(const topo::fabric& f, std::size_t nodes, const style& s);
 
+// Placement asks for the best layer from GPU to GPU and from GPU to NIC, and for no other.
+[[nodiscard]] bool used_by_placement(const topo::node_class& hardware, const topo::cost_layer& layer);
+
 // The layers a view asks for, in file order. O(layers).
 [[nodiscard]] std::vector<const topo::cost_layer*> layers_of(const topo::node_class& hardware, const class_view& view);
 

@@ -190,8 +190,9 @@ void add_calibrate(command_tree& tree) {
     std::vector<std::string> models;
     for (auto& m : calibrate::simulated_models()) models.push_back(m.name);
     tree.add("calibrate",
-             "Measure what it costs to move bytes between every two GPUs, and between GPUs, NICs and host memory\n"
-             "of a node. This build measures the simulated machine only; all it finds is marked simulated.",
+             "Measure what moving bytes in a node costs\n"
+             "Between every two GPUs, and between GPUs, NICs and host memory. This build measures the simulated "
+             "machine only; all it finds is marked simulated.",
              "  atoll calibrate --list                              models and faults\n"
              "  atoll calibrate --simulate dgx-h100 -o h100.json    a node file\n"
              "  atoll calibrate --simulate dgx-h100 --dry-run       what it would measure, and for how long\n"

@@ -29,8 +29,6 @@ std::string quoted(std::string_view text) {
     return out;
 }
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 std::vector<const verb*> visible_verbs(const command_tree& tree) {
     std::vector<const verb*> out;
     for (const auto& v : tree.verbs())
@@ -105,7 +103,7 @@ std::string zsh(const command_tree& tree) {
         "#compdef atoll\n# zsh completion of atoll; made by: atoll completion zsh\n"
         "_atoll() {\n    local -a verbs\n    verbs=(\n";
     for (const verb* v : visible_verbs(tree))
-        out += fmt::format("        '{}:{}'\n", v->name(), zsh_text(first_line(v->summary())));
+        out += fmt::format("        '{}:{}'\n", v->name(), zsh_text(v->headline()));
     out +=
         "    )\n    if (( CURRENT == 2 )); then\n        _describe 'verb' verbs\n        _arguments '--help[help]' "
         "'--version[version]'\n        return\n    fi\n"
@@ -128,8 +126,7 @@ std::string fish(const command_tree& tree) {
     std::string out = "# fish completion of atoll; made by: atoll completion fish\ncomplete -c atoll -f\n";
     for (const verb* v : visible_verbs(tree)) {
         const std::string name = v->name();
-        out += fmt::format("complete -c atoll -n __fish_use_subcommand -a {} -d '{}'\n", name,
-                           quoted(first_line(v->summary())));
+        out += fmt::format("complete -c atoll -n __fish_use_subcommand -a {} -d '{}'\n", name, quoted(v->headline()));
         const std::string when = fmt::format("complete -c atoll -n '__fish_seen_subcommand_from {}'", name);
         const option_spec rest = positional_of(*v);
         if (rest.files) out += when + " -F\n";
@@ -153,7 +150,7 @@ std::string fish(const command_tree& tree) {
 
 void add_completion(command_tree& tree) {
     auto shell = std::make_shared<std::string>();
-    tree.add("completion", "Print a completion script for your shell.",
+    tree.add("completion", "Print a completion script for your shell",
              "  atoll completion bash > /etc/bash_completion.d/atoll\n"
              "  atoll completion zsh > \"${fpath[1]}/_atoll\"\n"
              "  atoll completion fish > ~/.config/fish/completions/atoll.fish\n",

@@ -45,8 +45,9 @@ int run(options& o) {
 void add_discover(command_tree& tree) {
     auto o = std::make_shared<options>();
     tree.add("discover",
-             "Read the GPUs, NICs, NUMA nodes and links of this host (hwloc and sysfs). Nothing is\n"
-             "measured and no driver is loaded: every cost is an estimate from the link class.",
+             "Read the devices of this host\n"
+             "GPUs, NICs, NUMA nodes and links, through hwloc and sysfs. Nothing is measured and no driver\n"
+             "is loaded: every cost is an estimate from the link class.",
              "  atoll discover                     look at this host\n"
              "  atoll discover -o node.json        keep it as a node file\n"
              "  atoll discover --json | jq .node.gpus\n"

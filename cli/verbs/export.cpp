@@ -41,7 +41,9 @@ int run(const options& o) {
 
 void add_export(command_tree& tree) {
     auto o = std::make_shared<options>();
-    tree.add("export", "Write files of other tools from a cluster file: topology.conf or gres.conf of Slurm.",
+    tree.add("export",
+             "Write files of other tools\n"
+             "From a cluster file: topology.conf or gres.conf of Slurm.",
              "  atoll export cluster.yaml --to slurm-topology -o topology.conf\n"
              "  atoll export cluster.yaml --to slurm-gres      Links, Cores and File of every GPU\n"
              "Without -o the text goes to standard output.\n",

@@ -99,8 +99,9 @@ void summarise(const console& out, const loaded& l) {
             "  {}: {}", topo::name_of(l.fabric->form),
             render::counted(l.fabric->switches.size(), l.fabric->form == topo::fabric_form::block ? "block" : "switch",
                             l.fabric->form == topo::fabric_form::block ? "blocks" : "switches")));
-    out.report(l.notes);
-    for (const topo::node_description& n : l.nodes) out.report(n.notes);
+    topo::findings notes = l.notes;
+    for (const topo::node_description& n : l.nodes) add_missing(notes, n.notes);
+    out.report(notes);
 }
 
 exit_code print_object(const console& out, const options& o, const std::vector<loaded>& all, destination to) {
@@ -110,7 +111,7 @@ exit_code print_object(const console& out, const options& o, const std::vector<l
         topo::findings notes = l.notes;
         for (const topo::node_description& n : l.nodes) {
             one["nodes"].push_back(node_file_json(n));
-            notes.insert(notes.end(), n.notes.begin(), n.notes.end());
+            add_missing(notes, n.notes);
         }
         one["fabric"] = l.fabric ? to_json(*l.fabric) : json();
         one["findings"] = to_json(notes);
@@ -153,7 +154,8 @@ int run(const options& o) {
 void add_import(command_tree& tree) {
     auto o = std::make_shared<options>();
     tree.add("import",
-             "Read files of other tools. Devices become a node file (JSON), switches a fabric file (YAML).\n"
+             "Read files of other tools\n"
+             "Devices become a node file (JSON), switches a fabric file (YAML).\n"
              "Matrices that another tool measured are marked imported, all else estimated.",
              "  nvidia-smi topo -m | atoll import - -o node.json\n"
              "  atoll import topology.conf -o fabric.yaml\n"

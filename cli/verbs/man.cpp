@@ -2,7 +2,7 @@
 // Manual pages, made from the tree of verbs itself. The build writes them to share/man/man1.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cctype>
 #include <memory>
 
 #include "cli/verb.hpp"
@@ -32,17 +32,13 @@ std::string head(std::string_view name, std::string_view summary) {
                        roff(summary));
 }
 
-std::string one_line(std::string text) {
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
+// Everything after the headline.
+std::string details(const std::string& summary) {
+    const std::size_t line = summary.find('\n');
+    return line == std::string::npos ? summary : summary.substr(line + 1);
 }
 
-// "Read the GPUs …. Nothing is measured…" → the first sentence, without its full stop and lower case.
-std::string short_summary(const std::string& description) {
-    std::string text = one_line(description);
-    const std::size_t stop = std::min(text.find(". "), text.find(": "));
-    text = text.substr(0, stop);
-    while (!text.empty() && text.back() == '.') text.pop_back();
+std::string lower_first(std::string text) {
     if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
     return text;
 }
@@ -67,14 +63,14 @@ std::string exit_status() {
 }
 
 std::string verb_page(const verb& v) {
-    std::string out = head("atoll-" + v.name(), short_summary(v.summary()));
+    std::string out = head("atoll-" + v.name(), lower_first(v.headline()));
     out += fmt::format(".SH SYNOPSIS\n\\fBatoll {}\\fR [\\fIoptions\\fR]", roff(v.name()));
     for (const option_spec& option : v.options()) {
         if (!option.positional()) continue;
         const std::string word = fmt::format("\\fI{}\\fR{}", roff(option.names), option.many ? "\\ ..." : "");
         out += option.required ? " " + word : " [" + word + "]";
     }
-    out += "\n.SH DESCRIPTION\n" + roff(v.summary()) + "\n.SH OPTIONS\n";
+    out += "\n.SH DESCRIPTION\n" + roff(details(v.summary())) + "\n.SH OPTIONS\n";
     for (const option_spec& option : v.options()) out += option_entry(option);
     out += ".SH EXAMPLES\n" + literal(v.examples()) + exit_status();
     return out + ".SH SEE ALSO\n.BR atoll (1)\n";
@@ -82,13 +78,13 @@ std::string verb_page(const verb& v) {
 
 std::string root_page(const command_tree& tree) {
     std::string out = head("atoll", "places multi-GPU jobs by measured cost");
-    out +=
-        ".SH SYNOPSIS\n\\fBatoll\\fR \\fIverb\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\n" + roff(tree.summary()) + "\n";
+    out += ".SH SYNOPSIS\n\\fBatoll\\fR \\fIverb\\fR [\\fIoptions\\fR]\n.SH DESCRIPTION\n" +
+           roff(details(tree.summary())) + "\n";
     out += ".SH VERBS\n";
     std::string also;
     for (const auto& v : tree.verbs()) {
         if (v->hidden()) continue;
-        out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(v->name()), roff(v->summary()));
+        out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(v->name()), roff(v->headline()));
         also += fmt::format("{}.BR atoll\\-{} (1)", also.empty() ? "" : ",\n", roff(v->name()));
     }
     out += exit_status();
@@ -110,7 +106,7 @@ int run(const command_tree& tree, const std::string& name) {
 
 void add_man(command_tree& tree) {
     auto name = std::make_shared<std::string>();
-    tree.add("man", "Print the manual page of atoll, or of a verb, as roff.", "  atoll man place | man -l -\n",
+    tree.add("man", "Print the manual page of atoll, or of a verb, as roff", "  atoll man place | man -l -\n",
              [&tree, name] { return run(tree, *name); })
         .text({.names = "verb", .help = "A verb; nothing for the page of atoll itself", .type = "VERB"}, *name)
         .hide();  // it serves the build

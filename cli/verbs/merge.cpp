@@ -130,7 +130,8 @@ int run(const options& o) {
 void add_merge(command_tree& tree) {
     auto o = std::make_shared<options>();
     tree.add("merge",
-             "Make a cluster file of node files and a fabric. Nodes that are equal within tolerance share a\n"
+             "Make a cluster file of node files and a fabric\n"
+             "Nodes that are equal within tolerance share a\n"
              "class; a node that differs gets its own, and a finding says by what.",
              "  atoll merge nodes/*.json --fabric fabric.yaml -o cluster.yaml\n"
              "  atoll merge --hosts 'g[1-64]=h100.json' --fabric topology.conf -o cluster.yaml\n"

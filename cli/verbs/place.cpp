@@ -140,8 +140,9 @@ int run(const options& o) {
 void add_place(command_tree& tree) {
     auto o = std::make_shared<options>();
     tree.add("place",
-             "Where a job would go: nodes, GPUs, ranks, NICs, predicted step time, and the runner-up. Nothing is\n"
-             "reserved. Exit code 1 when the job does not fit the free GPUs now.",
+             "Say where a job would go\n"
+             "Nodes, GPUs, ranks, NICs, predicted step time, and the runner-up. Nothing is reserved. Exit code 1 when "
+             "the job does not fit the free GPUs now.",
              "  atoll place cluster.yaml --nodes 4 --gpus-per-node 8\n"
              "  atoll place cluster.yaml --gpus 64 --free free.yaml --message 256M --json\n"
              "  atoll place node.json --gpus 2 --free 0,1,4,5 --json\n"

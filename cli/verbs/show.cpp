@@ -87,7 +87,7 @@ topo::result<subject> subject_of(const options& o, loaded from) {
         if (!taken) return taken.failure();
     } else {
         for (topo::node_description& n : from.nodes) {
-            if (from.kind == content::imported) s.notes.insert(s.notes.end(), n.notes.begin(), n.notes.end());
+            add_missing(s.notes, n.notes);
             const std::string title = name_of(n);
             s.classes.emplace_back(std::move(n.hardware), view_of(o, title, n.host, 1));
         }
@@ -176,8 +176,9 @@ void add_show(command_tree& tree) {
           topo::engine::rdma_write, topo::engine::rdma_read, topo::engine::host})
         engines.emplace_back(topo::name_of(e));
     tree.add("show",
-             "Look at a cluster, node or fabric file, or at a file that atoll import reads: cost matrices as\n"
-             "heat maps, devices, islands, nearest NICs, fabric, and where every figure comes from.",
+             "Look at costs, devices and fabric\n"
+             "Of a cluster, node or fabric file, or of a file that atoll import reads: cost matrices as heat maps,\n"
+             "devices, islands, nearest NICs, fabric, and where every figure comes from.",
              "  atoll show node.json\n"
              "  atoll show cluster.yaml --class dgx-h100 --what bandwidth\n"
              "  atoll show cluster.yaml --html report.html      a self-contained page\n"

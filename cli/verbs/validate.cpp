@@ -44,7 +44,7 @@ verdict check_file(const std::string& path, bool strict) {
         for (const topo::node_description& n : got->nodes) {
             const topo::findings faults = topo::check(n.hardware);
             v.notes.insert(v.notes.end(), faults.begin(), faults.end());
-            if (got->kind == content::imported) v.notes.insert(v.notes.end(), n.notes.begin(), n.notes.end());
+            add_missing(v.notes, n.notes);
         }
         if (got->fabric) {
             const topo::findings faults = topo::check(*got->fabric);
@@ -97,8 +97,9 @@ int run(const options& o) {
 void add_validate(command_tree& tree) {
     auto o = std::make_shared<options>();
     tree.add("validate",
-             "Check cluster, fabric and node files, and files that atoll import reads. Prints every finding\n"
-             "with its place and remedy; exit code 2 when a file is not valid.",
+             "Check files and say what is wrong with them\n"
+             "Cluster, fabric and node files, and files that atoll import reads. Prints every finding with its\n"
+             "place and remedy; exit code 2 when a file is not valid.",
              "  atoll validate /etc/atoll/cluster.yaml\n"
              "  atoll validate --strict nodes/*.json topology.conf    warnings count too\n",
              [o] { return run(*o); })

@@ -327,6 +327,9 @@ static bool attempt(struct call *c, int how, bitstr_t *exc_cores)
     c->inner_ns += now_ns() - begin;
     atoll_undo_all(&at.undo);
     if (rc == SLURM_SUCCESS) {
+        for (uint32_t i = 0; (how & MASK_GPUS) && i < c->chosen; i++)
+            if (bit_test(c->nodes, at.shares[i].node))
+                atoll_pin_gpus(c->job, at.gpu_id, at.shares[i].node, at.shares[i].gpus);
         c->job->bit_flags = (c->job->bit_flags & ~TEST_NOW_ONLY) | (before.bit_flags & TEST_NOW_ONLY);
         return true;
     }
@@ -391,10 +394,15 @@ int filter_job_test(job_record_t *job, bitstr_t *nodes, uint32_t min_nodes, uint
     uint64_t begin, inner_begin;
     int rc;
 
-    if (!at.glue || !at.api->active(at.glue) || bit_size(nodes) != at.node_count)
+    if (!at.glue || !at.api->active(at.glue) || bit_size(nodes) != at.node_count) {
+        if (at.glue && mode == SELECT_MODE_RUN_NOW) /* chosen before a reconfigure switched Atoll off */
+            atoll_unpin_gpus(job, at.gpu_id);
         return at.inner(job, nodes, min_nodes, max_nodes, req_nodes, mode, preemptee_candidates, preemptee_jobs,
                         exc_cores);
+    }
     begin = now_ns();
+    if (mode == SELECT_MODE_RUN_NOW)
+        atoll_unpin_gpus(job, at.gpu_id);
     if (mode == SELECT_MODE_RUN_NOW || mode == SELECT_MODE_TEST_ONLY || mode == SELECT_MODE_WILL_RUN)
         reason = atoll_view_job(job, min_nodes, max_nodes, req_nodes, at.gpu_id, &c.wish);
     if (!reason) {

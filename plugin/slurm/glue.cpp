@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <optional>
 
 #include "plugin/slurm/counters.hpp"
@@ -68,6 +69,16 @@ std::string place_and_text(const topo::error& e, const std::string& path) {
     return placed.message();
 }
 
+// A pipe or a device in the place of a file would stop slurmctld.
+topo::result<std::string> read_regular(const std::string& path, std::size_t most) {
+    std::error_code ignored;
+    const auto kind = std::filesystem::status(path, ignored).type();
+    if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found &&
+        kind != std::filesystem::file_type::none)
+        return topo::error{topo::errc::io, path, "this is not a regular file", "give the path of a file"};
+    return topo::read_file(path, most);
+}
+
 struct loaded_files {
     config settings;
     topo::cluster_description file;
@@ -77,7 +88,7 @@ enum class load_end { loaded, off, bad };
 
 // Reads both files. `bad` leaves the reason in `why`, `off` the info line.
 load_end read_files(const std::string& path, loaded_files& out, std::string& why) {
-    const auto text = topo::read_file(path, 1u << 20);
+    const auto text = read_regular(path, 1u << 20);
     if (!text) {
         why = text.failure().code == topo::errc::missing
                   ? fmt::format(
@@ -97,7 +108,7 @@ load_end read_files(const std::string& path, loaded_files& out, std::string& why
         why = fmt::format("mode: off in {}: passing all calls to select/cons_tres", path);
         return load_end::off;
     }
-    const auto cluster_text = topo::read_file(out.settings.cluster_file);
+    const auto cluster_text = read_regular(out.settings.cluster_file, topo::max_file_bytes);
     if (!cluster_text) {
         topo::error e = cluster_text.failure();
         if (e.remedy.empty()) e.remedy = fmt::format("correct cluster_file in {}, or run atoll merge", path);

@@ -39,6 +39,8 @@ struct atoll_node_info {
 #define ATOLL_NODE_IDLE 0x2u             /* no core and no GPU in use */
 #define ATOLL_NODE_MEMORY_UNTOUCHED 0x4u /* no memory allocated */
 
+#define ATOLL_MOST_SOCKETS 8
+
 /* What Slurm says about a node now. */
 struct atoll_node_state {
     uint64_t free_gpus; /* bit i: GPU i of the node is free */
@@ -48,9 +50,11 @@ struct atoll_node_state {
     uint32_t free_cpus;
     uint32_t gpus;      /* how many GPUs Slurm counts; differs from the cluster file: never chosen */
     uint32_t flags;     /* ATOLL_NODE_* */
+    uint16_t socket_cpus[ATOLL_MOST_SOCKETS]; /* free CPUs of each socket; further sockets are not told */
 };
 
-/* What a job asks. Exactly one of gpus_per_node, gpus_total, gpus_per_task is not 0. */
+/* What a job asks. GPUs whose sockets have too few free CPUs for it are avoided where others do as well.
+ * Exactly one of gpus_per_node, gpus_total, gpus_per_task is not 0. */
 struct atoll_wish {
     const uint64_t *allowed; /* bit i of word i/64: node i may be used; node_words() words */
     uint32_t min_nodes;
@@ -81,7 +85,7 @@ struct atoll_share {
 struct atoll_choice {
     const struct atoll_share *shares; /* ascending by node */
     uint32_t nodes;
-    uint32_t gpus_per_node;
+    uint32_t gpus_per_node; /* of the node with most */
     double step_us; /* predicted time of a step; 0 when ignore_state */
     double damage;  /* 0 … 1 */
 };

@@ -146,3 +146,30 @@ const char *atoll_view_job(job_record_t *job, uint32_t min_nodes, uint32_t max_n
     w->cpus_per_gpu = gpus->cpus_per_gres ? gpus->cpus_per_gres : gpus->def_cpus_per_gres;
     return NULL;
 }
+
+void atoll_unpin_gpus(job_record_t *job, uint32_t gpu_id)
+{
+    const char *why;
+    gres_state_t *row = gpu_row(job, gpu_id, &why);
+    gres_job_state_t *gpus = row ? row->gres_data : NULL;
+
+    for (uint32_t i = 0; gpus && gpus->gres_bit_select && i < gpus->total_node_cnt; i++)
+        FREE_NULL_BITMAP(gpus->gres_bit_select[i]);
+}
+
+void atoll_pin_gpus(job_record_t *job, uint32_t gpu_id, uint32_t node, uint64_t wanted)
+{
+    const char *why;
+    gres_state_t *row = gpu_row(job, gpu_id, &why);
+    gres_job_state_t *gpus = row ? row->gres_data : NULL;
+
+    if (!gpus || node >= gpus->total_node_cnt || !gpus->gres_cnt_node_select ||
+        gpus->gres_cnt_node_select[node] != (uint64_t)__builtin_popcountll(wanted) ||
+        !atoll_gpus_are_unplaced(gpu_id, node))
+        return;
+    if (!gpus->gres_bit_select)
+        gpus->gres_bit_select = xcalloc(gpus->total_node_cnt, sizeof(bitstr_t *));
+    FREE_NULL_BITMAP(gpus->gres_bit_select[node]);
+    gpus->gres_bit_select[node] = bit_alloc(atoll_gpu_bits(gpu_id, node));
+    gpus->gres_bit_select[node][BITSTR_OVERHEAD] = (bitstr_t)wanted;
+}

@@ -90,6 +90,9 @@ static void view_rest(const struct atoll_inner_state *inner, const node_record_t
 
     if (busy_cores(inner, index, node->tot_cores, busy))
         used = count_cores(busy, node->tot_cores);
+    for (uint32_t c = 0; node->cores && c < node->tot_cores && c < CORE_WORDS * 64; c++)
+        if (c / node->cores < ATOLL_MOST_SOCKETS && !(busy[c / 64] >> (c % 64) & 1))
+            out->socket_cpus[c / node->cores] += node->tpc;
     out->free_cpus = cpus > used * node->tpc ? cpus - used * node->tpc : 0;
     out->free_memory = memory;
     out->flags = ATOLL_NODE_OPEN;
@@ -188,6 +191,19 @@ void atoll_mask_gpus(uint32_t gpu_id, uint32_t index, uint64_t wanted, struct at
     set_word(undo, &alloc[0], alloc[0] | hide);
     set_word(undo, &gpus->gres_cnt_alloc, gpus->gres_cnt_alloc + __builtin_popcountll(hide));
     mask_rows(gpus, hide, undo);
+}
+
+bool atoll_gpus_are_unplaced(uint32_t gpu_id, uint32_t index)
+{
+    node_record_t *node = node_at(index);
+    gres_node_state_t *gpus = node ? gpus_of(node, gpu_id) : NULL;
+
+    return gpus && !gpus->topo_cnt && gpus->gres_bit_alloc && bit_size(gpus->gres_bit_alloc) <= 64;
+}
+
+uint32_t atoll_gpu_bits(uint32_t gpu_id, uint32_t index)
+{
+    return bit_size(gpus_of(node_at(index), gpu_id)->gres_bit_alloc);
 }
 
 void atoll_undo_all(struct atoll_undo_log *undo)

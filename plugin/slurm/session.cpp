@@ -54,10 +54,12 @@ session::session(arranged a, const config& c, topo::cluster_description file)
     type_.assign(count, 0);
     free_cpus_.assign(count, 0);
     flags_.assign(count, 0);
+    socket_cpus_.assign(count, {});
     differs_.assign(count, 0);
     blocks_.assign((count + 63) / 64, block{});
     filter_.assign((count + 63) / 64, 0);
     shares_.reserve(count);
+    first_shares_.reserve(count);
     answer_.reserve(static_cast<std::uint32_t>(count), arranged_.limits.gpus);
     dirty_.resize(static_cast<std::uint32_t>(count));
     dirty_.add_all();
@@ -89,6 +91,7 @@ bool session::set_node(std::uint32_t node, const atoll_node_state& s) noexcept {
     put(type_[node], s.type);
     put(free_cpus_[node], s.free_cpus);
     put(flags_[node], s.flags);
+    put(socket_cpus_[node], std::to_array(s.socket_cpus));
     if (changed) blocks_[node / 64].stale = true;
     differing_ += (differs ? 1 : 0);
     differing_ -= differs_[node];
@@ -176,13 +179,69 @@ std::uint32_t session::filter(const atoll_wish& wish, const needs& n, std::uint3
     return kept;
 }
 
-void session::take_answer(const shape& s, atoll_choice& out) noexcept {
+void session::take_answer(atoll_choice& out) noexcept {
     shares_.clear();  // room for every node was made at load
-    for (const placement::node_share& share : answer_.nodes) shares_.push_back({share.node.value, share.gpus});
+    unsigned most = 0;
+    for (const placement::node_share& share : answer_.nodes) {
+        shares_.push_back({share.node.value, share.gpus});
+        most = std::max(most, topo::count(share.gpus));
+    }
     std::sort(shares_.begin(), shares_.end(),
               [](const atoll_share& a, const atoll_share& b) { return a.node < b.node; });
-    out = {shares_.data(), static_cast<std::uint32_t>(shares_.size()), s.gpus_per_node, answer_.predicted.step_us,
-           answer_.damage};
+    out = {shares_.data(), static_cast<std::uint32_t>(shares_.size()), most, answer_.predicted.step_us, answer_.damage};
+}
+
+std::uint64_t session::near_gpus(std::uint32_t node, std::uint64_t cpus) const noexcept {
+    const std::uint32_t of_class = arranged_.cluster->nodes()[node].hardware.value;
+    const std::vector<std::int8_t>& sockets = arranged_.socket[of_class];
+    if (arranged_.slurm_sockets[node] != arranged_.numa_nodes[of_class]) return ~std::uint64_t{0};
+    std::uint64_t out = ~std::uint64_t{0};
+    for (std::size_t g = 0; g < sockets.size(); ++g)
+        if (sockets[g] >= 0 && sockets[g] < ATOLL_MOST_SOCKETS && socket_cpus_[node][sockets[g]] < cpus)
+            out &= ~(std::uint64_t{1} << g);
+    return out;
+}
+
+bool session::starved(const atoll_share& share, std::uint64_t cpus) const noexcept {
+    const std::uint32_t of_class = arranged_.cluster->nodes()[share.node].hardware.value;
+    const std::vector<std::int8_t>& sockets = arranged_.socket[of_class];
+    if (arranged_.slurm_sockets[share.node] != arranged_.numa_nodes[of_class]) return false;
+    std::uint32_t seen = 0;
+    std::uint64_t near = 0;
+    for (std::size_t g = 0; g < sockets.size(); ++g) {
+        if ((share.gpus >> g & 1) == 0) continue;
+        if (sockets[g] < 0 || sockets[g] >= ATOLL_MOST_SOCKETS) return false;
+        if ((seen >> sockets[g] & 1) == 0) near += socket_cpus_[share.node][sockets[g]];
+        seen |= 1u << sockets[g];
+    }
+    return near < cpus;
+}
+
+bool session::ask_placer(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept {
+    placement::request asked{.nodes = s.nodes, .gpus_per_node = s.gpus_per_node};
+    asked.message_bytes = config_.message_bytes;
+    asked.gpus_total = s.gpus_total;
+    asked.min_nodes = s.min_nodes;
+    asked.max_nodes = s.max_nodes;
+    asked.details = false;
+    const auto ask = [&] { return arranged_.placer->choose(asked, filter_, answer_) == placement::outcome::placed; };
+    if (!ask()) return false;
+    take_answer(out);
+    const std::uint64_t cpus = std::max<std::uint64_t>(cpus_needed(wish, s), 1);
+    const auto is_starved = [&](const atoll_share& share) { return starved(share, cpus); };
+    if ((wish.flags & ATOLL_NODE_IDLE) != 0 || std::none_of(shares_.begin(), shares_.end(), is_starved)) return true;
+
+    // Once more without the GPUs whose sockets are out of CPUs; what is found then is better, else the first stands.
+    first_shares_ = shares_;
+    const atoll_choice first{first_shares_.data(), out.nodes, out.gpus_per_node, out.step_us, out.damage};
+    for (const atoll_share& share : first_shares_)
+        arranged_.placer->set_free(topo::node_id{share.node}, free_gpus_[share.node] & near_gpus(share.node, cpus));
+    const bool again = ask();
+    if (again) take_answer(out);
+    for (const atoll_share& share : first_shares_)
+        arranged_.placer->set_free(topo::node_id{share.node}, free_gpus_[share.node]);
+    if (!again || out.nodes > first.nodes || std::any_of(shares_.begin(), shares_.end(), is_starved)) out = first;
+    return true;
 }
 
 bool session::choose_shape(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept {
@@ -193,14 +252,7 @@ bool session::choose_shape(const atoll_wish& wish, const shape& s, atoll_choice&
     for (int i = 0;; ++i) {
         std::uint32_t heavier = 0;
         const std::uint32_t kept = filter(wish, n, weight, heavier);
-        if (kept >= s.nodes) {
-            const placement::request asked{
-                .nodes = s.nodes, .gpus_per_node = s.gpus_per_node, .message_bytes = config_.message_bytes};
-            if (arranged_.placer->choose(asked, filter_, answer_) == placement::outcome::placed) {
-                take_answer(s, out);
-                return true;
-            }
-        }
+        if (kept > 0 && kept >= s.nodes && ask_placer(wish, s, out)) return true;
         if (heavier == 0) return false;
         weight = i < most_widenings ? heavier : UINT32_MAX;
     }
@@ -208,6 +260,7 @@ bool session::choose_shape(const atoll_wish& wish, const shape& s, atoll_choice&
 
 bool session::any_nodes(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept {
     const std::uint64_t cpus = cpus_needed(wish, s);
+    if (s.nodes == 0) return false;
     shares_.clear();
     for (std::uint32_t w = 0; w < filter_.size() && shares_.size() < s.nodes; ++w) {
         for (std::uint64_t left = wish.allowed[w]; left != 0 && shares_.size() < s.nodes; left &= left - 1) {

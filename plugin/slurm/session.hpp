@@ -3,6 +3,7 @@
 // memory made once so that choosing allocates nothing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -73,19 +74,25 @@ private:
     std::uint32_t filter(const atoll_wish& wish, const needs& n, std::uint32_t most_weight,
                          std::uint32_t& heavier) noexcept;
     [[nodiscard]] bool choose_shape(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
+    // One choice among filter_, away from sockets without CPUs where that is possible.
+    [[nodiscard]] bool ask_placer(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
+    // GPUs of the node whose sockets have CPUs enough for a job of `cpus` beside them; all when unknown.
+    [[nodiscard]] std::uint64_t near_gpus(std::uint32_t node, std::uint64_t cpus) const noexcept;
+    [[nodiscard]] bool starved(const atoll_share& share, std::uint64_t cpus) const noexcept;
     [[nodiscard]] bool any_nodes(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
-    void take_answer(const shape& s, atoll_choice& out) noexcept;
+    void take_answer(atoll_choice& out) noexcept;
 
     arranged arranged_;
     config config_;
     topo::cluster_description file_;
     std::vector<std::uint64_t> free_gpus_, free_memory_;
     std::vector<std::uint32_t> weight_, type_, free_cpus_, flags_;
+    std::vector<std::array<std::uint16_t, ATOLL_MOST_SOCKETS>> socket_cpus_;
     std::vector<std::uint8_t> differs_;
     std::uint64_t differing_ = 0;
     std::vector<block> blocks_;
     std::vector<std::uint64_t> filter_;
-    std::vector<atoll_share> shares_;
+    std::vector<atoll_share> shares_, first_shares_;
     placement::answer answer_;
     node_set dirty_;
     std::uint32_t audit_ = 0;

@@ -20,6 +20,13 @@
 const char *atoll_view_job(job_record_t *job, uint32_t min_nodes, uint32_t max_nodes, uint32_t req_nodes,
                            uint32_t gpu_id, struct atoll_wish *wish);
 
+/* Nodes without Cores= or Links= in gres.conf have no rows to mask: there the GPUs are written into the job's
+ * own selection after the inner plugin said yes, where Slurm looks when it books them. Does nothing on other
+ * nodes, or when the counts differ. */
+void atoll_pin_gpus(job_record_t *job, uint32_t gpu_id, uint32_t node, uint64_t wanted);
+/* Takes such selections of an earlier call back: before every call that may start the job. */
+void atoll_unpin_gpus(job_record_t *job, uint32_t gpu_id);
+
 /* --- node_view.c --- */
 
 struct atoll_undo {
@@ -46,6 +53,10 @@ void atoll_view_node(const struct atoll_inner_state *inner, uint32_t gpu_id, uin
  * not understand, or when the log is full. */
 void atoll_mask_gpus(uint32_t gpu_id, uint32_t node, uint64_t wanted, struct atoll_undo_log *undo);
 void atoll_undo_all(struct atoll_undo_log *undo);
+/* GPUs with a File= each but in no row: Slurm picks among them when it books the job, not before. */
+bool atoll_gpus_are_unplaced(uint32_t gpu_id, uint32_t node);
+/* How many GPUs such a node has; only after atoll_gpus_are_unplaced(). */
+uint32_t atoll_gpu_bits(uint32_t gpu_id, uint32_t node);
 /* Sets in `far` (a bitmap over all cores of the cluster) the cores of the node that are not near to the
  * GPUs: by the Cores= of gres.conf, else by `sockets` (0: unknown). Returns how many near CPUs are free;
  * UINT32_MAX when nothing is known or nothing is far (then nothing is set). */

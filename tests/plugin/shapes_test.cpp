@@ -68,28 +68,43 @@ TEST_CASE("CPUs and tasks that need more nodes than asked") {
     CHECK(list(w).empty());
 }
 
-TEST_CASE("GPUs in total: fewest nodes that divide them evenly first") {
+TEST_CASE("GPUs in total: as few nodes as hold them, unless more are wanted") {
+    const auto totals = [](const atoll_wish& w) {
+        const auto found = shapes_of(w, {8, 64});
+        std::vector<slurm_plugin::shape> out(found.items.begin(), found.items.begin() + found.count);
+        return out;
+    };
+    using slurm_plugin::shape;
     auto w = nodes(1, 1, 10000);
-    w.gpus_total = 4;
-    CHECK(list(w) == shapes{{1, 4}, {2, 2}, {4, 1}});
-    w.gpus_total = 24;
-    CHECK(list(w) == shapes{{3, 8}, {4, 6}, {6, 4}, {8, 3}, {12, 2}, {24, 1}});
+    w.gpus_total = 9;
+    CHECK(totals(w) == std::vector{shape{.gpus_total = 9, .min_nodes = 1, .max_nodes = 9}});
     w = nodes(2, 2, 2);
     w.gpus_total = 8;
-    CHECK(list(w) == shapes{{2, 4}});
-    w = nodes(3, 3, 3);
-    w.gpus_total = 16;
-    CHECK(list(w).empty());
+    CHECK(totals(w).back() == shape{.gpus_total = 8, .min_nodes = 2, .max_nodes = 2});
     w = nodes(1, 4, 4);
     w.gpus_total = 8;
-    CHECK(list(w).front() == std::pair<std::uint32_t, std::uint32_t>{4, 2});
+    CHECK(totals(w) == std::vector{shape{.gpus_total = 8, .min_nodes = 4, .max_nodes = 4},
+                                   shape{.gpus_total = 8, .min_nodes = 1, .max_nodes = 4}});
+    w = nodes(1, 1, 1);
+    w.gpus_total = 9;
+    CHECK(totals(w).empty());
+    w = nodes(4, 4, 4);
+    w.gpus_total = 3;
+    CHECK(totals(w).empty());
 }
 
-TEST_CASE("GPUs per task") {
+TEST_CASE("GPUs per task: the fewest nodes, if that is even") {
     auto w = nodes(1, 1, 10000);
     w.gpus_per_task = 2;
     w.tasks = 8;
-    CHECK(list(w) == shapes{{2, 8}, {4, 4}, {8, 2}});
+    CHECK(list(w) == shapes{{2, 8}});
+    w.gpus_per_task = 3;
+    w.tasks = 3;  // 2 + 1 tasks: Slurm's own packing
+    CHECK(list(w).empty());
+    w = nodes(3, 3, 3);
+    w.gpus_per_task = 1;
+    w.tasks = 6;
+    CHECK(list(w) == shapes{{3, 2}});
     w.tasks = 0;
     CHECK(list(w).empty());
     w.tasks = 4;

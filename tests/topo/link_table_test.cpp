@@ -56,6 +56,9 @@ TEST_CASE("generations by GPU model") {
     CHECK(topo::generation_of("AMD Instinct MI300X") == link_generation::amd_xgmi);
     CHECK(topo::generation_of("NVIDIA GPU (sm 70)") == link_generation::pcie3_nvlink2);
     CHECK(topo::generation_of("NVIDIA GPU (sm 90)") == link_generation::pcie5_nvlink4);
+    CHECK(topo::generation_of("NVIDIA RTX 5000 Ada Generation") == link_generation::pcie4_nvlink3);
+    CHECK(topo::generation_of("NVIDIA GeForce RTX 4090") == link_generation::pcie4_nvlink3);
+    CHECK(topo::generation_of("NVIDIA GeForce RTX 5090") == link_generation::pcie5_nvlink5);
     CHECK(topo::generation_of("") == link_generation::pcie4_nvlink3);
 }
 

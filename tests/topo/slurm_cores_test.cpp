@@ -11,7 +11,7 @@ id_set set(std::string_view text) { return *id_set::parse(text); }
 
 node_class machine(int cores, int threads, std::vector<std::string> numa, std::vector<std::string> gpus) {
     node_class c;
-    c.name = "m";
+    c.name = std::string("m");  // gcc 12 warns falsely of overlap at -O2 otherwise (its bug 105651)
     c.cores = cores;
     c.threads_per_core = threads;
     for (std::size_t i = 0; i < numa.size(); ++i) c.numa.push_back({static_cast<int>(i), set(numa[i])});

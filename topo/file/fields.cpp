@@ -129,20 +129,21 @@ value of_time(std::int64_t seconds) {
 }
 
 id_set as_ids(const value& v, std::string_view title, faults& out) {
-    id_set set;
-    const auto one = [&](const value& item) {
-        if (!item.scalar() || item.is == kind::boolean)
+    std::string list;
+    const auto add = [&](const value& item) {
+        if (!item.scalar() || item.is == kind::boolean || (v.is == kind::sequence && item.text.empty()))
             return wrong(item, title, "a list of numbers such as 0-3,8", out);
-        const auto part = id_set::parse(item.text);
-        if (!part)
-            return out.report(item.line, fmt::format("{}: {}", title, part.failure().what), part.failure().remedy);
-        for (const auto& [first, last] : part->ranges()) set.insert_range(first, last);
+        if (!list.empty()) list += ',';
+        list += item.text;
     };
     if (v.is != kind::sequence)
-        one(v);
+        add(v);
     else
-        for (const auto& item : v.items) one(item);
-    return set;
+        for (const auto& item : v.items) add(item);
+    auto set = id_set::parse(list);
+    if (set) return *std::move(set);
+    out.report(v.line, fmt::format("{}: {}", title, set.failure().what), set.failure().remedy);
+    return {};
 }
 
 std::vector<std::string> as_hosts(const value& v, std::string_view title, faults& out) {

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words, help, exit codes, completion and man pages.
+#include <doctest/doctest.h>
+
+#include <array>
+
+#include "atoll_run.hpp"
+
+using namespace cli_test;
+
+namespace {
+
+const std::array<std::string, 9> verbs{"discover", "import", "calibrate", "merge",     "validate",
+                                       "show",     "place",  "export",    "completion"};
+
+// What bash offers after these words.
+std::string offered(const std::string& words, int position) {
+    const scratch dir;
+    const std::string script = dir.write("atoll.bash", atoll({"completion", "bash"}).out);
+    return program({"bash", "-c",
+                    "source '" + script + "'; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(position) +
+                        "; _atoll; printf '%s\\n' \"${COMPREPLY[@]}\""})
+        .out;
+}
+
+}  // namespace
+
+TEST_CASE("wrong words give exit code 2, a message and no output") {
+    for (const std::vector<std::string>& words : {std::vector<std::string>{},
+                                                  {"fly"},
+                                                  {"show"},
+                                                  {"show", "--nonsense"},
+                                                  {"place", "x", "--nodes", "minus"},
+                                                  {"place", "x", "--nodes", "-3"},
+                                                  {"place", "x", "--nodes", "0"},
+                                                  {"place", "x", "--gpus-per-node", "65"},
+                                                  {"export", "x", "--to", "moon"},
+                                                  {"show", "x", "--color", "pink"},
+                                                  {"show", "a", "b"},
+                                                  {"calibrate", "--seed", "1e400"},
+                                                  {"completion", "tcsh"}}) {
+        const ran r = atoll(words);
+        CHECK(r.code == 2);
+        CHECK(r.out.empty());
+        CHECK(r.err.starts_with("error: atoll"));
+        CHECK(contains(r.err, "--help"));
+    }
+}
+
+TEST_CASE("every verb has help with examples and all exit codes") {
+    for (const std::string& verb : verbs) {
+        const ran r = atoll({verb, "--help"});
+        CAPTURE(verb);
+        CHECK(r.code == 0);
+        CHECK(r.err.empty());
+        CHECK(contains(r.out, "Examples:\n  "));
+        CHECK(contains(r.out, "atoll " + verb));
+        for (const char* line : {"  0  done", "  1  ", "  2  wrong use", "  3  hardware"}) CHECK(contains(r.out, line));
+        if (verb != "completion") CHECK(contains(r.out, "--json"));
+    }
+    const ran root = atoll({"--help"});
+    for (const std::string& verb : verbs) CHECK(contains(root.out, "  " + verb));
+    CHECK(atoll({"--version"}).out.starts_with("atoll "));
+}
+
+TEST_CASE("a full disk is reported, not ignored") {
+    const ran r = program({"sh", "-c", std::string(ATOLL_BIN) + " --help > /dev/full"});
+    CHECK(r.code == 2);
+    CHECK(contains(r.err, "standard output"));
+}
+
+TEST_CASE("completion scripts parse and offer verbs, options and values") {
+    for (const char* shell : {"bash", "zsh", "fish"}) {
+        const ran r = atoll({"completion", shell});
+        CHECK(r.code == 0);
+        if (!installed(shell)) continue;
+        CHECK(program({shell, "-n"}, r.out).code == 0);
+    }
+    CHECK(offered("atoll pl", 1) == "place\n");
+    CHECK(contains(offered("atoll ''", 1), "calibrate\n"));
+    CHECK_FALSE(contains(offered("atoll ''", 1), "man\n"));
+    CHECK(contains(offered("atoll place --gp", 2), "--gpus-per-node\n"));
+    CHECK(offered("atoll export x --to slurm-g", 4) == "slurm-gres\n");
+    CHECK(contains(offered("atoll calibrate --simulate dgx-", 3), "dgx-h100\n"));
+    CHECK(contains(offered("atoll import --from ''", 3), "nvidia-smi\n"));
+    CHECK(contains(offered("atoll show /et", 2), "/etc\n"));
+}
+
+TEST_CASE("man pages are clean roff") {
+    REQUIRE(installed("man"));
+    for (std::string verb : verbs) {
+        const ran page = atoll({"man", verb});
+        CAPTURE(verb);
+        CHECK(page.code == 0);
+        const scratch dir;
+        const std::string file = dir.write("atoll-" + verb + ".1", page.out);
+        const ran shown =
+            program({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", file}, "", {"MANWIDTH=80", "LC_ALL=C.UTF-8"});
+        CHECK(shown.code == 0);
+        CHECK(shown.err == "");
+        CHECK(contains(shown.out, "EXIT STATUS"));
+        CHECK(contains(shown.out, "EXAMPLES"));
+    }
+    CHECK(contains(atoll({"man"}).out, ".SH VERBS"));
+    CHECK(atoll({"man", "moon"}).code == 2);
+}
