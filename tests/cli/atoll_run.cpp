@@ -90,7 +90,7 @@ ran program(const std::vector<std::string>& words, const std::string& input,
     return r;
 }
 
-ran atoll(const std::vector<std::string>& words, const std::string& input,
+ran run_atoll(const std::vector<std::string>& words, const std::string& input,
           const std::vector<std::string>& environment) {
     std::vector<std::string> all{ATOLL_BIN};
     all.insert(all.end(), words.begin(), words.end());
@@ -132,7 +132,7 @@ const std::string& simulated_node() {
     static const std::string path = [] {
         const std::string file = dir.file("h100.json");
         REQUIRE(
-            atoll({"calibrate", "--simulate", "dgx-h100", "--only", "gpu-gpu", "--only", "gpu-nic", "-o", file}).code ==
+            run_atoll({"calibrate", "--simulate", "dgx-h100", "--only", "gpu-gpu", "--only", "gpu-nic", "-o", file}).code ==
             0);
         return file;
     }();

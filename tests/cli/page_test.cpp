@@ -12,7 +12,7 @@ std::string page_of(const std::vector<std::string>& words) {
     const scratch dir;
     std::vector<std::string> all = words;
     all.insert(all.end(), {"--html", dir.file("page.html")});
-    CHECK(atoll(all).code == 0);
+    CHECK(run_atoll(all).code == 0);
     return read_all(dir.file("page.html"));
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("the report is self-contained, without script, and holds the values as
 TEST_CASE("hostile names stay names") {
     const scratch dir;
     const std::string file = dir.write("evil.yaml", hostile_cluster());
-    const ran valid = atoll({"validate", file});
+    const ran valid = run_atoll({"validate", file});
     CAPTURE(valid.err);
     REQUIRE(valid.code == 0);
     for (const std::string& page :
@@ -130,11 +130,11 @@ TEST_CASE("a large fabric is drawn in part and counted in whole") {
 
 TEST_CASE("a page that cannot be written leaves nothing and says so") {
     const scratch dir;
-    const ran r = atoll({"show", example("a100-pcie-bridges.yaml"), "--html", dir.file("no/page.html")});
+    const ran r = run_atoll({"show", example("a100-pcie-bridges.yaml"), "--html", dir.file("no/page.html")});
     CHECK(r.code == 2);
     CHECK(contains(r.err, "page.html"));
     CHECK(dir.names().empty());
-    const ran out = atoll({"show", example("a100-pcie-bridges.yaml"), "--html", "-"});
+    const ran out = run_atoll({"show", example("a100-pcie-bridges.yaml"), "--html", "-"});
     CHECK(out.code == 0);
     CHECK(out.out.starts_with("<!DOCTYPE html>"));
 }

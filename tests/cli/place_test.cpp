@@ -15,7 +15,7 @@ const std::string bridges = example("a100-pcie-bridges.txt");  // 0-2, 1-3, 4-6,
 }  // namespace
 
 TEST_CASE("the object has nodes, ranks, prediction and runner-up") {
-    const ran r = atoll({"place", example("dgx-h100-64.yaml"), "--nodes", "4", "--gpus-per-node", "8", "--free",
+    const ran r = run_atoll({"place", example("dgx-h100-64.yaml"), "--nodes", "4", "--gpus-per-node", "8", "--free",
                          example("dgx-h100-64.free.yaml"), "--message", "128M", "--json"});
     REQUIRE(r.code == 0);
     const auto object = r.json();
@@ -50,26 +50,26 @@ TEST_CASE("the object has nodes, ranks, prediction and runner-up") {
 
 TEST_CASE("a single node: two GPUs of a bridge, and only free ones") {
     const auto gpus = [](const std::string& free) {
-        return atoll({"place", bridges, "--gpus", "2", "--free", free, "--json"}).json()["nodes"][0]["gpus"];
+        return run_atoll({"place", bridges, "--gpus", "2", "--free", free, "--json"}).json()["nodes"][0]["gpus"];
     };
     CHECK(gpus("0,1,4,6") == nlohmann::json({4, 6}));
     CHECK(gpus("1-3,5") == nlohmann::json({1, 3}));
     CHECK(gpus("0-7") == nlohmann::json({0, 2}));
     const auto from_calibration =
-        atoll({"place", simulated_node(), "--gpus", "2", "--free", "0,1,4,5", "--json"}).json();
+        run_atoll({"place", simulated_node(), "--gpus", "2", "--free", "0,1,4,5", "--json"}).json();
     const auto got = from_calibration["nodes"][0]["gpus"];
     CHECK((got == nlohmann::json({0, 1}) || got == nlohmann::json({4, 5})));
     CHECK(from_calibration["ranks"][0]["nic"].is_string());
 }
 
 TEST_CASE("a job that does not fit gives exit code 1 and says so in the object too") {
-    const ran r = atoll({"place", bridges, "--gpus", "3", "--free", "0,1", "--json"});
+    const ran r = run_atoll({"place", bridges, "--gpus", "3", "--free", "0,1", "--json"});
     CHECK(r.code == 1);
     CHECK(contains(r.err, "error:"));
     CHECK(r.json()["outcome"] == "too_few_gpus");
     CHECK(r.json()["nodes"].empty());
     CHECK(r.json()["runner_up"].is_null());
-    CHECK(atoll({"place", example("dgx-h100-64.yaml"), "--nodes", "65", "--gpus-per-node", "8"}).code == 1);
+    CHECK(run_atoll({"place", example("dgx-h100-64.yaml"), "--nodes", "65", "--gpus-per-node", "8"}).code == 1);
 }
 
 TEST_CASE("GPUs of several NUMA nodes: the CPU node with most of them comes first") {
@@ -77,7 +77,7 @@ TEST_CASE("GPUs of several NUMA nodes: the CPU node with most of them comes firs
     const std::string three =
         "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n"
         "GPU0\t X \tSYS\tSYS\t0-15\t0\nGPU1\tSYS\t X \tNODE\t16-31\t1\nGPU2\tSYS\tNODE\t X \t16-31\t1\n";
-    const ran r = atoll({"place", "-", "--gpus", "3", "--json"}, three);
+    const ran r = run_atoll({"place", "-", "--gpus", "3", "--json"}, three);
     REQUIRE(r.code == 0);
     CHECK(r.json()["nodes"][0]["cpu_numa"] == 1);
     CHECK(r.json()["nodes"][0]["numa"] == nlohmann::json({1, 0}));
@@ -86,12 +86,12 @@ TEST_CASE("GPUs of several NUMA nodes: the CPU node with most of them comes firs
 TEST_CASE("unknown locality is null and said, never node 0") {
     const std::string text =
         "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tPHB\t\tN/A\nGPU1\tPHB\t X \t\tN/A\n";
-    const ran r = atoll({"place", "-", "--gpus", "2", "--json"}, text);
+    const ran r = run_atoll({"place", "-", "--gpus", "2", "--json"}, text);
     REQUIRE(r.code == 0);
     CHECK(r.json()["ranks"][0]["numa"].is_null());
     CHECK(r.json()["nodes"][0]["cpu_numa"].is_null());
     CHECK(contains(r.json()["notes"].dump(), "no NUMA node"));
-    CHECK(contains(atoll({"place", "-", "--gpus", "2"}, text).out, "unknown"));
+    CHECK(contains(run_atoll({"place", "-", "--gpus", "2"}, text).out, "unknown"));
 }
 
 TEST_CASE("what is asked wrongly is named") {
@@ -109,7 +109,7 @@ TEST_CASE("what is asked wrongly is named") {
                                                   {"place", bridges, "--gpus", "2", "--message", "nan"},
                                                   {"place", example("dgx-h100-64.topology.conf"), "--gpus", "1"},
                                                   {"place", bridges, "--gpus", "2", "--json", "--html", "-"}}) {
-        const ran r = atoll(words);
+        const ran r = run_atoll(words);
         CAPTURE(r.err);
         CHECK(r.code == 2);
         CHECK(r.out.empty());
@@ -117,19 +117,19 @@ TEST_CASE("what is asked wrongly is named") {
         CHECK(contains(r.err, ";"));  // a remedy
     }
     const std::string bad_free = dir.write("free.yaml", "\"dgx[01-04]\": 0-7\nnobody: 0-7\n");
-    const ran r = atoll({"place", cluster, "--gpus", "8", "--free", bad_free});
+    const ran r = run_atoll({"place", cluster, "--gpus", "8", "--free", bad_free});
     CHECK(r.code == 2);
     CHECK(contains(r.err, "free.yaml:2"));
 }
 
 TEST_CASE("a larger message takes longer, and the text names the parts") {
     const auto step = [](const char* message) {
-        return atoll({"place", bridges, "--gpus", "4", "--message", message, "--json"})
+        return run_atoll({"place", bridges, "--gpus", "4", "--message", message, "--json"})
             .json()["predicted"]["step_us"]
             .get<double>();
     };
     CHECK(step("1G") > 9 * step("100M"));
     CHECK(step("64Mi") > step("64M"));
-    const ran r = atoll({"place", bridges, "--gpus", "2"});
+    const ran r = run_atoll({"place", bridges, "--gpus", "2"});
     for (const char* part : {"RANKS", "latency", "transfer", "Runner-up", "estimated"}) CHECK(contains(r.out, part));
 }

@@ -8,14 +8,14 @@ using namespace cli_test;
 
 TEST_CASE("piped output is plain; --color always paints; NO_COLOR does not win over it") {
     const std::string file = example("a100-pcie-bridges.yaml");
-    const ran plain = atoll({"show", file});
+    const ran plain = run_atoll({"show", file});
     CHECK(plain.code == 0);
     CHECK_FALSE(contains(plain.out, "\x1b"));
     CHECK(contains(plain.out, "GPU to GPU, ce, GB/s"));
     CHECK(contains(plain.out, "ESTIMATED"));
     CHECK(contains(plain.out, "Fabric  tree, 16 nodes"));
     CHECK(contains(plain.out, "{0,2}"));
-    const ran painted = atoll({"show", file, "--color", "always"}, "", {"NO_COLOR=1"});
+    const ran painted = run_atoll({"show", file, "--color", "always"}, "", {"NO_COLOR=1"});
     CHECK(contains(painted.out, "\x1b[38;5;"));
 }
 
@@ -31,21 +31,21 @@ TEST_CASE("on a terminal there are colours unless NO_COLOR is set") {
 }
 
 TEST_CASE("parts can be asked for, and what is not there is named") {
-    const ran links = atoll({"show", example("a100-pcie-bridges.yaml"), "--what", "links"});
+    const ran links = run_atoll({"show", example("a100-pcie-bridges.yaml"), "--what", "links"});
     CHECK(contains(links.out, "NV12"));
     CHECK_FALSE(contains(links.out, "GB/s"));
-    const ran latency = atoll({"show", simulated_node(), "--what", "latency", "--engine", "sm-copy"});
+    const ran latency = run_atoll({"show", simulated_node(), "--what", "latency", "--engine", "sm-copy"});
     CHECK(contains(latency.out, "sm-copy, us"));
-    const ran none = atoll({"show", example("a100-pcie-bridges.yaml"), "--engine", "sm-load"});
+    const ran none = run_atoll({"show", example("a100-pcie-bridges.yaml"), "--engine", "sm-load"});
     CHECK(none.code == 2);
     CHECK(contains(none.err, "its engines are"));
-    const ran no_class = atoll({"show", example("dgx-h100-64.yaml"), "--class", "nope"});
+    const ran no_class = run_atoll({"show", example("dgx-h100-64.yaml"), "--class", "nope"});
     CHECK(no_class.code == 2);
     CHECK(contains(no_class.err, "dgx-h100"));
 }
 
 TEST_CASE("the object holds every matrix, with null where there is no cost") {
-    const ran r = atoll({"show", simulated_node(), "--json"});
+    const ran r = run_atoll({"show", simulated_node(), "--json"});
     CHECK(r.code == 0);
     const auto h = r.json()["classes"][0];
     CHECK(h["gpus"].size() == 8);
@@ -62,16 +62,16 @@ TEST_CASE("the object holds every matrix, with null where there is no cost") {
 }
 
 TEST_CASE("a bare fabric is shown with its levels") {
-    const ran r = atoll({"show", example("dgx-h100-64.topology.conf")});
+    const ran r = run_atoll({"show", example("dgx-h100-64.topology.conf")});
     CHECK(r.code == 0);
     CHECK(contains(r.out, "leaf"));
     CHECK(contains(r.out, "64 nodes"));
-    CHECK(atoll({"show", example("gb200-nvl72.topology.conf"), "--json"}).json()["fabric"]["form"] == "block");
+    CHECK(run_atoll({"show", example("gb200-nvl72.topology.conf"), "--json"}).json()["fabric"]["form"] == "block");
 }
 
 TEST_CASE("names cannot command the terminal") {
     const std::string evil = "SwitchName=\x1b[2J\x1b]0;pwned\x07 Nodes=n[1-2]\n";
-    for (const ran& r : {atoll({"show", "-", "--color", "never"}, evil), atoll({"validate", "-"}, evil)}) {
+    for (const ran& r : {run_atoll({"show", "-", "--color", "never"}, evil), run_atoll({"validate", "-"}, evil)}) {
         CHECK_FALSE(contains(r.out, "\x1b"));
         CHECK_FALSE(contains(r.err, "\x1b"));
         CHECK_FALSE(contains(r.err, "\x07"));

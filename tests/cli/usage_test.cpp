@@ -16,7 +16,7 @@ const std::array<std::string, 9> verbs{"discover", "import", "calibrate", "merge
 // What bash offers after these words.
 std::string offered(const std::string& words, int position) {
     const scratch dir;
-    const std::string script = dir.write("atoll.bash", atoll({"completion", "bash"}).out);
+    const std::string script = dir.write("atoll.bash", run_atoll({"completion", "bash"}).out);
     return program({"bash", "-c",
                     "source '" + script + "'; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(position) +
                         "; _atoll; printf '%s\\n' \"${COMPREPLY[@]}\""})
@@ -39,7 +39,7 @@ TEST_CASE("wrong words give exit code 2, a message and no output") {
                                                   {"show", "a", "b"},
                                                   {"calibrate", "--seed", "1e400"},
                                                   {"completion", "tcsh"}}) {
-        const ran r = atoll(words);
+        const ran r = run_atoll(words);
         CHECK(r.code == 2);
         CHECK(r.out.empty());
         CHECK(r.err.starts_with("error: atoll"));
@@ -49,7 +49,7 @@ TEST_CASE("wrong words give exit code 2, a message and no output") {
 
 TEST_CASE("every verb has help with examples and all exit codes") {
     for (const std::string& verb : verbs) {
-        const ran r = atoll({verb, "--help"});
+        const ran r = run_atoll({verb, "--help"});
         CAPTURE(verb);
         CHECK(r.code == 0);
         CHECK(r.err.empty());
@@ -58,9 +58,9 @@ TEST_CASE("every verb has help with examples and all exit codes") {
         for (const char* line : {"  0  done", "  1  ", "  2  wrong use", "  3  hardware"}) CHECK(contains(r.out, line));
         if (verb != "completion") CHECK(contains(r.out, "--json"));
     }
-    const ran root = atoll({"--help"});
+    const ran root = run_atoll({"--help"});
     for (const std::string& verb : verbs) CHECK(contains(root.out, "  " + verb));
-    CHECK(atoll({"--version"}).out.starts_with("atoll "));
+    CHECK(run_atoll({"--version"}).out.starts_with("atoll "));
 }
 
 TEST_CASE("a full disk is reported, not ignored") {
@@ -71,7 +71,7 @@ TEST_CASE("a full disk is reported, not ignored") {
 
 TEST_CASE("completion scripts parse and offer verbs, options and values") {
     for (const char* shell : {"bash", "zsh", "fish"}) {
-        const ran r = atoll({"completion", shell});
+        const ran r = run_atoll({"completion", shell});
         CHECK(r.code == 0);
         if (!installed(shell)) continue;
         CHECK(program({shell, "-n"}, r.out).code == 0);
@@ -89,7 +89,7 @@ TEST_CASE("completion scripts parse and offer verbs, options and values") {
 TEST_CASE("man pages are clean roff") {
     REQUIRE(installed("man"));
     for (std::string verb : verbs) {
-        const ran page = atoll({"man", verb});
+        const ran page = run_atoll({"man", verb});
         CAPTURE(verb);
         CHECK(page.code == 0);
         const scratch dir;
@@ -101,6 +101,6 @@ TEST_CASE("man pages are clean roff") {
         CHECK(contains(shown.out, "EXIT STATUS"));
         CHECK(contains(shown.out, "EXAMPLES"));
     }
-    CHECK(contains(atoll({"man"}).out, ".SH VERBS"));
-    CHECK(atoll({"man", "moon"}).code == 2);
+    CHECK(contains(run_atoll({"man"}).out, ".SH VERBS"));
+    CHECK(run_atoll({"man", "moon"}).code == 2);
 }

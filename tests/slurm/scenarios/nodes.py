@@ -82,6 +82,23 @@ def pack(ctx):
         ctx.expect(len(boards.leaves_of(layout, [p[0] for p in atoll[0] if p])) == 1, "and those under one leaf")
 
 
+@scenario("holes are filled exactly: after 2, 5 and 6 GPUs are taken on three nodes, 2, 3 and 6 more break no fourth")
+def holes(ctx):
+    layout = boards.two_leaves(8, links=boards.BRIDGES)
+
+    def drive(cluster):
+        for node, gpus in (("g1", 2), ("g3", 5), ("g5", 6)):
+            cluster.allocate("-N1", "-w", node, f"--gres=gpu:{gpus}")
+        placed = [_try(cluster, "-N1", f"--gres=gpu:{n}").nodes[0] for n in (2, 3, 6)]
+        return placed, sum(1 for n in cluster.nodes().values() if not n.gpu_count_used)
+    stock, atoll = ctx.both(layout, drive)
+    ctx.say(f"2, 3, 6 GPUs: stock {stock[0]}, {stock[1]} whole nodes left")
+    if atoll:
+        ctx.say(f"2, 3, 6 GPUs: atoll {atoll[0]}, {atoll[1]} whole nodes left")
+        ctx.expect_equal(atoll[0], ["g5", "g3", "g1"], "each job on the node it fills")
+        ctx.expect(atoll[1] > stock[1], "more whole nodes left than under stock (else the comparison says nothing)")
+
+
 @scenario("a job that only fits scattered still runs: over leaves, over split GPUs")
 def scattered(ctx):
     layout = boards.two_leaves(8, links=boards.BRIDGES)
