@@ -22,7 +22,7 @@ cost_layer varied_layer(const node_class& c, endpoint from, endpoint to, engine 
         for (std::size_t k = 0; k < layer.cells.columns(); ++k) {
             cost& cell = layer.cells(r, k);
             if (!cell.present()) continue;
-            const auto n = static_cast<double>(r * layer.cells.columns() + k);
+            const auto n = static_cast<double>((r * layer.cells.columns() + k) % 97);
             cell.gb_per_s = best - 0.1 * n;
             cell.alpha_us = 1.5 + 0.003 * n;
             cell.samples = static_cast<std::uint32_t>(9 + r + k);
