@@ -55,6 +55,16 @@ topo::result<topo::fabric_description> read_fabric(const std::string& path, topo
                        "give a fabric file, a cluster file, topology.conf, ibnetdiscover output or a topograph model"};
 }
 
+// Equal hosts of a gres.conf are one node whose host is their list.
+topo::result<std::vector<std::string>> hosts_named_in(const topo::node_description& n, const std::string& file) {
+    if (n.host.empty()) return std::vector<std::string>{};
+    auto hosts = topo::expand_hostlist(n.host);
+    if (hosts) return hosts;
+    topo::error why = hosts.failure();
+    why.where = place_of(file) + ": host '" + n.host + "', " + why.where;
+    return why;
+}
+
 // Every file once, with the hosts of all rules that name it.
 topo::result<std::vector<topo::merge_input>> read_nodes(const options& o) {
     std::vector<host_rule> rules;
@@ -83,7 +93,11 @@ topo::result<std::vector<topo::merge_input>> read_nodes(const options& o) {
             return topo::error{topo::errc::bad_input, place_of(file),
                                fmt::format("describes {} nodes, and --hosts names hosts for it", got->nodes.size()),
                                "split it with atoll import -o DIR and name one file"};
-        for (topo::node_description& n : got->nodes) inputs.push_back({std::move(n), hosts, place_of(file)});
+        for (topo::node_description& n : got->nodes) {
+            auto named = hosts.empty() ? hosts_named_in(n, file) : hosts;
+            if (!named) return named.failure();
+            inputs.push_back({std::move(n), std::move(*named), place_of(file)});
+        }
     }
     return inputs;
 }

@@ -91,7 +91,7 @@ ran program(const std::vector<std::string>& words, const std::string& input,
 }
 
 ran run_atoll(const std::vector<std::string>& words, const std::string& input,
-          const std::vector<std::string>& environment) {
+              const std::vector<std::string>& environment) {
     std::vector<std::string> all{ATOLL_BIN};
     all.insert(all.end(), words.begin(), words.end());
     return program(all, input, environment);
@@ -131,9 +131,8 @@ const std::string& simulated_node() {
     static const scratch dir;
     static const std::string path = [] {
         const std::string file = dir.file("h100.json");
-        REQUIRE(
-            run_atoll({"calibrate", "--simulate", "dgx-h100", "--only", "gpu-gpu", "--only", "gpu-nic", "-o", file}).code ==
-            0);
+        REQUIRE(run_atoll({"calibrate", "--simulate", "dgx-h100", "--only", "gpu-gpu", "--only", "gpu-nic", "-o", file})
+                    .code == 0);
         return file;
     }();
     return path;

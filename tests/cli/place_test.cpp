@@ -16,7 +16,7 @@ const std::string bridges = example("a100-pcie-bridges.txt");  // 0-2, 1-3, 4-6,
 
 TEST_CASE("the object has nodes, ranks, prediction and runner-up") {
     const ran r = run_atoll({"place", example("dgx-h100-64.yaml"), "--nodes", "4", "--gpus-per-node", "8", "--free",
-                         example("dgx-h100-64.free.yaml"), "--message", "128M", "--json"});
+                             example("dgx-h100-64.free.yaml"), "--message", "128M", "--json"});
     REQUIRE(r.code == 0);
     const auto object = r.json();
     CHECK(object["outcome"] == "placed");

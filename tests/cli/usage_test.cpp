@@ -23,6 +23,18 @@ std::string offered(const std::string& words, int position) {
         .out;
 }
 
+// man prints bold as X, backspace, X.
+std::string without_overstrikes(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '\b' && !out.empty())
+            out.pop_back();
+        else
+            out += c;
+    }
+    return out;
+}
+
 }  // namespace
 
 TEST_CASE("wrong words give exit code 2, a message and no output") {
@@ -98,8 +110,10 @@ TEST_CASE("man pages are clean roff") {
             program({"man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", file}, "", {"MANWIDTH=80", "LC_ALL=C.UTF-8"});
         CHECK(shown.code == 0);
         CHECK(shown.err == "");
-        CHECK(contains(shown.out, "EXIT STATUS"));
-        CHECK(contains(shown.out, "EXAMPLES"));
+        const std::string text = without_overstrikes(shown.out);
+        for (const char* heading :
+             {"NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"})
+            CHECK(contains(text, std::string("\n") + heading + "\n"));
     }
     CHECK(contains(run_atoll({"man"}).out, ".SH VERBS"));
     CHECK(run_atoll({"man", "moon"}).code == 2);
