@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "topo/hostlist.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 
@@ -17,18 +18,19 @@ result<cluster> cluster::build(cluster_description description, bool lenient) {
         if (const findings faults = check(c); !faults.empty())
             return error{errc::bad_input, faults.front().where, faults.front().what, faults.front().remedy};
         if (!classes.emplace(c.name, class_id(i)).second)
-            return error{errc::bad_input, "class " + c.name, "the class stands twice", "rename or remove one of them"};
+            return error{errc::bad_input, "class " + shown(c.name), "the class stands twice",
+                         "rename or remove one of them"};
     }
     std::vector<std::string> names;
     for (const auto& group : description.nodes) {
         const auto found = classes.find(group.class_name);
         if (found == classes.end())
-            return error{errc::bad_input, "nodes", fmt::format("class '{}' is not defined", group.class_name),
+            return error{errc::bad_input, "nodes", fmt::format("class '{}' is not defined", shown(group.class_name)),
                          "define it under classes, or correct the name"};
         for (const auto& name : group.nodes) {
             if (name.empty()) return error{errc::bad_input, "nodes", "a node has no name", "name every node"};
             if (!out.by_name_.emplace(name, node_id(out.nodes_.size())).second)
-                return error{errc::bad_input, "nodes", fmt::format("node {} stands twice", name),
+                return error{errc::bad_input, "nodes", fmt::format("node {} stands twice", shown(name)),
                              "give each node to one class only"};
             out.nodes_.push_back({name, found->second});
             names.push_back(name);

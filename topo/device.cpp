@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "topo/quote.hpp"
+
 namespace topo {
 namespace {
 
@@ -24,7 +26,7 @@ bool read_hex(std::string_view s, std::uint32_t limit, Number& out) {
 }  // namespace
 
 result<pci_address> pci_address::parse(std::string_view text) {
-    const error bad{errc::bad_input, "", "'" + std::string(text.substr(0, 40)) + "' is not a PCI address",
+    const error bad{errc::bad_input, "", "'" + shown(text) + "' is not a PCI address",
                     "write it as 0000:4f:00.0 (domain:bus:device.function, hexadecimal)"};
     pci_address a;
     const std::size_t dot = text.find('.');

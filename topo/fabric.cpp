@@ -11,6 +11,7 @@
 
 #include "topo/fabric_check.hpp"
 #include "topo/hostlist.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -107,9 +108,7 @@ error as_error(const finding& f) { return {errc::bad_input, f.where, f.what, f.r
 
 std::string shortened(const std::vector<std::string>& names) {
     constexpr std::size_t longest = 200;
-    std::string list = compress_hostlist(names);
-    if (list.size() > longest) list = list.substr(0, longest) + "…";
-    return fmt::format("{} ({})", names.size(), list);
+    return fmt::format("{} ({})", names.size(), shown(compress_hostlist(names), longest));
 }
 
 // Blocks become a tree: Slurm's BlockSizes join runs of blocks in file order, and one group joins all.
@@ -197,8 +196,8 @@ private:
             }
             if (!strangers.empty())
                 notes.push_back({severity::warning, switches_[i].where,
-                                 fmt::format("{} names nodes that the cluster does not have: {}", switches_[i].name,
-                                             shortened(strangers)),
+                                 fmt::format("{} names nodes that the cluster does not have: {}",
+                                             shown(switches_[i].name), shortened(strangers)),
                                  "give them a class, or take them out of the fabric"});
         }
         std::vector<std::string> loose;

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <unordered_map>
 
+#include "topo/quote.hpp"
+
 namespace topo {
 namespace {
 
@@ -31,6 +33,7 @@ public:
 
 private:
     [[nodiscard]] const switch_description& at(std::size_t i) const { return fabric_.switches[i]; }
+    [[nodiscard]] std::string name_of_switch(std::size_t i) const { return shown(at(i).name); }
     [[nodiscard]] const char* noun() const { return fabric_.form == fabric_form::block ? "block" : "switch"; }
 
     void fatal(std::size_t i, std::string what, std::string remedy) {
@@ -43,7 +46,8 @@ private:
             if (name.empty())
                 fatal(i, fmt::format("{} number {} has no name", noun(), i + 1), "give it a name");
             else if (const auto [known, added] = by_name_.emplace(name, i); !added)
-                fatal(i, fmt::format("{} {} has two lines (the first at {})", noun(), name, place(known->second)),
+                fatal(i,
+                      fmt::format("{} {} has two lines (the first at {})", noun(), shown(name), place(known->second)),
                       "join the two lines or rename one");
         }
     }
@@ -55,22 +59,26 @@ private:
     void children() {
         for (std::size_t i = 0; i < fabric_.switches.size(); ++i) {
             if (fabric_.form == fabric_form::block && !at(i).switches.empty())
-                fatal(i, fmt::format("block {} has child switches", at(i).name),
+                fatal(i, fmt::format("block {} has child switches", name_of_switch(i)),
                       "a block holds nodes only; use form tree for switches");
             for (const auto& child : at(i).switches) {
                 const auto found = by_name_.find(child);
                 if (found == by_name_.end()) {
                     faults_.missing_children.push_back(
                         {severity::error, at(i).where,
-                         fmt::format("switch {} names child switch {}, which has no line", at(i).name, child),
-                         fmt::format("add a line for {} or take it out of {}", child, at(i).name)});
+                         fmt::format("switch {} names child switch {}, which has no line", name_of_switch(i),
+                                     shown(child)),
+                         fmt::format("add a line for {} or take it out of {}", shown(child), name_of_switch(i))});
                     continue;
                 }
                 std::size_t& parent = parent_[found->second];
                 if (parent == i)
-                    fatal(i, fmt::format("switch {} names child switch {} twice", at(i).name, child), "keep one");
+                    fatal(i, fmt::format("switch {} names child switch {} twice", name_of_switch(i), shown(child)),
+                          "keep one");
                 else if (parent != nowhere)
-                    fatal(i, fmt::format("switch {} hangs under {} and under {}", child, at(parent).name, at(i).name),
+                    fatal(i,
+                          fmt::format("switch {} hangs under {} and under {}", shown(child), name_of_switch(parent),
+                                      name_of_switch(i)),
                           "a tree has one parent a switch: keep one of the two");
                 else
                     parent = i;
@@ -86,8 +94,9 @@ private:
                 if (added) continue;
                 const std::size_t first = known->second;
                 fatal(i,
-                      first == i ? fmt::format("{} {} names node {} twice", noun(), at(i).name, node)
-                                 : fmt::format("node {} hangs under {} and under {}", node, at(first).name, at(i).name),
+                      first == i ? fmt::format("{} {} names node {} twice", noun(), name_of_switch(i), shown(node))
+                                 : fmt::format("node {} hangs under {} and under {}", shown(node),
+                                               name_of_switch(first), name_of_switch(i)),
                       "keep one of the two");
             }
     }
@@ -102,8 +111,8 @@ private:
                 i = parent_[i];
             }
             if (i != nowhere && walk[i] == start)
-                fatal(i, fmt::format("switch {} is its own ancestor", at(i).name),
-                      fmt::format("take {} out of the children of {}", at(i).name, at(parent_[i]).name));
+                fatal(i, fmt::format("switch {} is its own ancestor", name_of_switch(i)),
+                      fmt::format("take {} out of the children of {}", name_of_switch(i), name_of_switch(parent_[i])));
         }
     }
 
@@ -111,7 +120,7 @@ private:
         for (std::size_t i = 0; i < fabric_.switches.size(); ++i) {
             const auto& up = at(i).uplink_gb_per_s;
             if (up && !(std::isfinite(*up) && *up > 0))
-                fatal(i, fmt::format("the uplink of {} is {} GB/s", at(i).name, *up),
+                fatal(i, fmt::format("the uplink of {} is {} GB/s", name_of_switch(i), *up),
                       "give a positive number, or leave an unknown uplink out");
         }
         std::uint32_t before = 0;

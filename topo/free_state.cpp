@@ -5,6 +5,7 @@
 
 #include "topo/file/fields.hpp"
 #include "topo/hostlist.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -14,23 +15,23 @@ using namespace file;
 void read_line(const std::string& hosts, const value& gpus, const cluster& c, free_state& state, faults& out) {
     const auto names = expand_hostlist(hosts);
     if (!names)
-        return out.report(gpus.line, fmt::format("'{}': {}", hosts.substr(0, 60), names.failure().what),
+        return out.report(gpus.line, fmt::format("'{}': {}", shown(hosts), names.failure().what),
                           names.failure().remedy, names.failure().code);
     if (gpus.is == kind::null)
-        return out.report(gpus.line, fmt::format("{} has no list of GPUs", hosts.substr(0, 60)),
-                          "write 0-7, or [] for none");
-    const id_set set = as_ids(gpus, fmt::format("free GPUs of {}", hosts.substr(0, 60)), out);
+        return out.report(gpus.line, fmt::format("{} has no list of GPUs", shown(hosts)), "write 0-7, or [] for none");
+    const id_set set = as_ids(gpus, fmt::format("free GPUs of {}", shown(hosts)), out);
     if (out.any()) return;
     for (const auto& name : *names) {
         const auto node = c.find(name);
         if (!node)
-            return out.report(gpus.line, fmt::format("the cluster has no node {}", name.substr(0, 60)),
+            return out.report(gpus.line, fmt::format("the cluster has no node {}", shown(name)),
                               "correct the name, or add the node to the cluster file");
         const std::size_t have = c.class_of(*node).gpus.size();
         if (!set.empty() && set.last() >= have)
-            return out.report(gpus.line, fmt::format("node {} has no GPU {}", name, set.last()),
-                              have == 0 ? std::string("its class has no GPU")
-                                        : fmt::format("its class {} has GPUs 0-{}", c.class_of(*node).name, have - 1));
+            return out.report(gpus.line, fmt::format("node {} has no GPU {}", shown(name), set.last()),
+                              have == 0
+                                  ? std::string("its class has no GPU")
+                                  : fmt::format("its class {} has GPUs 0-{}", shown(c.class_of(*node).name), have - 1));
         gpu_mask mask = 0;
         for (const std::uint32_t id : set.ids()) mask |= gpu_mask{1} << id;
         state.free[node->value] = mask;

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "topo/quote.hpp"
+
 namespace topo {
 namespace {
 
@@ -49,10 +51,9 @@ result<std::vector<range>> read_ranges(std::string_view body, std::size_t column
         const std::size_t dash = item.find('-');
         const std::string_view low = item.substr(0, dash);
         const std::string_view high = dash == std::string_view::npos ? low : item.substr(dash + 1);
-        if (!digits_only(low) || !digits_only(high))
-            return bad(column, "'" + std::string(item.substr(0, 40)) + "' is not a number range");
+        if (!digits_only(low) || !digits_only(high)) return bad(column, "'" + shown(item) + "' is not a number range");
         const range r{number(low), number(high), low.size()};
-        if (r.last < r.first) return bad(column, "range '" + std::string(item.substr(0, 40)) + "' runs backwards");
+        if (r.last < r.first) return bad(column, "range '" + shown(item) + "' runs backwards");
         ranges.push_back(r);
         if (comma == std::string_view::npos) return ranges;
         column += comma + 1;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "topo/quote.hpp"
+
 namespace topo {
 namespace {
 
@@ -19,8 +21,7 @@ bool read_number(std::string_view s, std::uint32_t& out) {
 }
 
 error bad(std::string_view text, std::string why) {
-    return {errc::bad_input, "",
-            "'" + std::string(text.substr(0, 80)) + "' is not a list of numbers: " + std::move(why),
+    return {errc::bad_input, "", "'" + shown(text) + "' is not a list of numbers: " + std::move(why),
             "write it as 0-3,8"};
 }
 
@@ -37,12 +38,11 @@ result<id_set> id_set::parse(std::string_view text) {
         const std::size_t dash = item.find('-');
         std::uint32_t first = 0;
         std::uint32_t last = 0;
-        if (!read_number(trim(item.substr(0, dash)), first))
-            return bad(whole, "bad item '" + std::string(item.substr(0, 40)) + "'");
+        if (!read_number(trim(item.substr(0, dash)), first)) return bad(whole, "bad item '" + shown(item) + "'");
         last = first;
         if (dash != std::string_view::npos && !read_number(trim(item.substr(dash + 1)), last))
-            return bad(whole, "bad range '" + std::string(item.substr(0, 40)) + "'");
-        if (last < first) return bad(whole, "range '" + std::string(item.substr(0, 40)) + "' runs backwards");
+            return bad(whole, "bad range '" + shown(item) + "'");
+        if (last < first) return bad(whole, "range '" + shown(item) + "' runs backwards");
         items.emplace_back(first, last);
         if (comma == std::string_view::npos) break;
         text.remove_prefix(comma + 1);
@@ -57,7 +57,7 @@ result<id_set> id_set::parse(std::string_view text) {
 result<id_set> id_set::parse_hex_mask(std::string_view text) {
     text = trim(text);
     const auto malformed = [&](const char* why) {
-        return error{errc::bad_input, "", "'" + std::string(text.substr(0, 80)) + "' is not a CPU mask: " + why,
+        return error{errc::bad_input, "", "'" + shown(text) + "' is not a CPU mask: " + why,
                      "write it as 32-bit hexadecimal words, highest first, such as 000000ff,ffffffff"};
     };
     if (text.starts_with("0xf...f")) return malformed("an infinite mask");

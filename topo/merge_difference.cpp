@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "topo/file/model.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -50,16 +51,20 @@ void devices(const node_class& node, const node_class& reference, std::vector<st
     for (std::size_t g = 0; g < std::min(node.gpus.size(), reference.gpus.size()); ++g) {
         const gpu& a = node.gpus[g];
         const gpu& b = reference.gpus[g];
-        if (a.model != b.model) out.push_back(fmt::format("{} is a '{}' instead of '{}'", a.name, a.model, b.model));
-        if (a.numa != b.numa) out.push_back(fmt::format("{} is on NUMA node {} instead of {}", a.name, a.numa, b.numa));
+        if (a.model != b.model)
+            out.push_back(fmt::format("{} is a '{}' instead of '{}'", shown(a.name), shown(a.model), shown(b.model)));
+        if (a.numa != b.numa)
+            out.push_back(fmt::format("{} is on NUMA node {} instead of {}", shown(a.name), a.numa, b.numa));
     }
     for (std::size_t k = 0; k < std::min(node.nics.size(), reference.nics.size()); ++k) {
         const nic& a = node.nics[k];
         const nic& b = reference.nics[k];
-        if (a.model != b.model) out.push_back(fmt::format("{} is a '{}' instead of '{}'", a.name, a.model, b.model));
-        if (a.numa != b.numa) out.push_back(fmt::format("{} is on NUMA node {} instead of {}", a.name, a.numa, b.numa));
+        if (a.model != b.model)
+            out.push_back(fmt::format("{} is a '{}' instead of '{}'", shown(a.name), shown(a.model), shown(b.model)));
+        if (a.numa != b.numa)
+            out.push_back(fmt::format("{} is on NUMA node {} instead of {}", shown(a.name), a.numa, b.numa));
         if (a.gb_per_s && b.gb_per_s && *a.gb_per_s != *b.gb_per_s)
-            out.push_back(fmt::format("port of {} at {} GB/s instead of {}", a.name, *a.gb_per_s, *b.gb_per_s));
+            out.push_back(fmt::format("port of {} at {} GB/s instead of {}", shown(a.name), *a.gb_per_s, *b.gb_per_s));
     }
 }
 
@@ -73,8 +78,8 @@ void links(const node_class& node, const node_class& reference, std::size_t most
             const link here = node.gpu_links(a, b);
             const link there = reference.gpu_links(a, b);
             if (here == there && node.gpu_links(b, a) == reference.gpu_links(b, a)) continue;
-            const std::string text = fmt::format("{} – {} is joined by {}, elsewhere by {}", node.gpus[a].name,
-                                                 node.gpus[b].name, text_of(here), text_of(there));
+            const std::string text = fmt::format("{} – {} is joined by {}, elsewhere by {}", shown(node.gpus[a].name),
+                                                 shown(node.gpus[b].name), text_of(here), text_of(there));
             if (bonded(there.kind) && (!bonded(here.kind) || here.count < there.count))
                 lost.add("degraded: " + text);
             else
@@ -93,8 +98,8 @@ void nearest(const node_class& node, const node_class& reference, std::size_t mo
     const auto name = [&](int k) { return k < 0 ? std::string("none") : node.nics[static_cast<std::size_t>(k)].name; };
     for (std::size_t g = 0; g < here.size(); ++g)
         if (here[g] != there[g])
-            all.add(fmt::format("the nearest NIC of {} is {} (number {}), elsewhere number {}", node.gpus[g].name,
-                                name(here[g]), here[g], there[g]));
+            all.add(fmt::format("the nearest NIC of {} is {} (number {}), elsewhere number {}",
+                                shown(node.gpus[g].name), name(here[g]), here[g], there[g]));
     all.close("GPUs' nearest NICs");
 }
 

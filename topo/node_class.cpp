@@ -11,6 +11,8 @@
 #include <tuple>
 #include <utility>
 
+#include "topo/quote.hpp"
+
 namespace topo {
 namespace {
 
@@ -25,8 +27,8 @@ std::size_t endpoints(const node_class& c, endpoint e) {
 
 std::string endpoint_name(const node_class& c, endpoint e, std::size_t i) {
     switch (e) {
-        case endpoint::gpu: return c.gpus[i].name;
-        case endpoint::nic: return c.nics[i].name;
+        case endpoint::gpu: return shown(c.gpus[i].name);
+        case endpoint::nic: return shown(c.nics[i].name);
         case endpoint::host: return c.numa.empty() ? "host" : "NUMA " + std::to_string(c.numa[i].id);
     }
     return {};
@@ -37,7 +39,7 @@ void fault(findings& out, const std::string& where, std::string what, std::strin
 }
 
 void check_devices(const node_class& c, findings& out) {
-    const std::string where = "class " + c.name;
+    const std::string where = "class " + shown(c.name);
     if (c.name.empty()) fault(out, "class", "a node class has no name", "give it a name");
     if (c.gpus.size() > max_gpus_per_node)
         fault(out, where, std::to_string(c.gpus.size()) + " GPUs; a node holds at most 64",
@@ -51,17 +53,19 @@ void check_devices(const node_class& c, findings& out) {
         if (name.empty())
             fault(out, where, "a device has no name", "name every GPU and NIC");
         else if (!names.insert(name).second)
-            fault(out, where, "device " + name + " stands twice", "keep one of them");
+            fault(out, where, "device " + shown(name) + " stands twice", "keep one of them");
         if (pci && !addresses.insert(*pci).second)
-            fault(out, where, "PCI address " + pci->text() + " of " + name + " stands twice", "keep one of them");
+            fault(out, where, "PCI address " + pci->text() + " of " + shown(name) + " stands twice",
+                  "keep one of them");
         if (numa < unknown_numa)
-            fault(out, where, "NUMA node " + std::to_string(numa) + " of " + name, "use -1 for unknown");
+            fault(out, where, "NUMA node " + std::to_string(numa) + " of " + shown(name), "use -1 for unknown");
     };
     for (const auto& g : c.gpus) device(g.name, g.pci, g.numa);
     for (const auto& n : c.nics) device(n.name, n.pci, n.numa);
     for (const auto& n : c.nics)
         if (n.gb_per_s && !(std::isfinite(*n.gb_per_s) && *n.gb_per_s > 0))
-            fault(out, where, "port speed of " + n.name + " is not a positive number", "leave an unknown speed out");
+            fault(out, where, "port speed of " + shown(n.name) + " is not a positive number",
+                  "leave an unknown speed out");
     std::set<int> ids;
     for (const auto& n : c.numa)
         if (n.id < 0 || !ids.insert(n.id).second)
@@ -70,7 +74,7 @@ void check_devices(const node_class& c, findings& out) {
 }
 
 void check_layer(const node_class& c, const cost_layer& layer, findings& out) {
-    const std::string where = "class " + c.name;
+    const std::string where = "class " + shown(c.name);
     const std::string title = std::string(name_of(layer.by)) + " layer";
     if (layer.cells.rows() != endpoints(c, layer.from) || layer.cells.columns() != endpoints(c, layer.to)) {
         fault(out, where,

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <cctype>
 #include <chrono>
 #include <functional>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "topo/file.hpp"
 #include "topo/free_state.hpp"
 #include "topo/hostlist.hpp"
+#include "topo/import/import.hpp"
+#include "topo/quote.hpp"
 
 namespace {
 
@@ -27,8 +30,8 @@ std::optional<error> failure_of(const result<T>& r) {
     return r.failure();
 }
 
-std::string fixture(const char* name) {
-    const auto text = read_file(std::string(ATOLL_FIXTURES "/files/") + name);
+std::string fixture(const std::string& name, const char* folder = "/files/") {
+    const auto text = read_file(std::string(ATOLL_FIXTURES) + folder + name);
     REQUIRE(text);
     return *text;
 }
@@ -59,6 +62,31 @@ std::vector<subject> subjects() {
         {"host list", "g[0001-0024],r[1-2]n[1,3-4],login",
          [](const std::string& t) { return failure_of(expand_hostlist(t)); }},
     };
+}
+
+// An import's error, or its longest note as one: notes are printed as errors are.
+std::optional<error> imported(const std::string& text) {
+    const auto got = import_text(text, "f", format::automatic, {});
+    if (!got) return got.failure();
+    const finding* longest = nullptr;
+    const auto look = [&](const findings& notes) {
+        for (const auto& n : notes)
+            if (longest == nullptr || n.message().size() > longest->message().size()) longest = &n;
+    };
+    look(got->notes);
+    for (const auto& n : got->nodes) look(n.notes);
+    if (longest == nullptr || longest->message().size() < 4000) return std::nullopt;
+    return error{errc::bad_input, longest->where, longest->what, longest->remedy};
+}
+
+// What other tools wrote, one file of each format.
+std::vector<subject> imports() {
+    std::vector<subject> all;
+    for (const char* name :
+         {"blocks.conf", "gres.conf", "hwloc-v2.xml", "ibnetdiscover.txt", "nccl.xml", "nvbandwidth.txt",
+          "nvidia-smi.txt", "p2p.txt", "topograph.yaml", "topology.conf", "topology.yaml"})
+        all.push_back({name, fixture(name, "/import/"), imported});
+    return all;
 }
 
 // Reads and checks the answer; says whether it was an error.
@@ -192,6 +220,54 @@ TEST_CASE("binary, huge and deeply nested input ends soon") {
         for (const auto& text : inputs) feed(s, text);
     for (const auto& s : subjects()) CHECK(feed(s, std::string(max_file_bytes + 1, ' ')));
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(120));
+}
+
+TEST_CASE("no message quotes a long word whole") {
+    const std::string letters(20000, 'q');
+    const std::string digits(20000, '7');
+    const std::string bytes(20000, '\xfe');
+    auto all = subjects();
+    const auto others = imports();
+    all.insert(all.end(), others.begin(), others.end());
+    for (const auto& s : all) {
+        CAPTURE(s.name);
+        CHECK_FALSE(s.read(s.good));
+        std::size_t errors = 0;
+        const auto word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+        for (std::size_t at = 0; at < s.good.size();) {
+            if (!word(s.good[at])) {
+                ++at;
+                continue;
+            }
+            std::size_t end = at;
+            while (end < s.good.size() && word(s.good[end])) ++end;
+            for (const auto* with : {&letters, &digits, &bytes}) {
+                errors += feed(s, s.good.substr(0, at) + *with + s.good.substr(end)) ? 1 : 0;
+                errors += feed(s, s.good.substr(0, end) + *with + s.good.substr(end)) ? 1 : 0;
+            }
+            // The same long name wherever the word stands, as faults of a whole file name it.
+            std::string everywhere = s.good;
+            const std::string old = s.good.substr(at, end - at);
+            for (std::size_t i = 0; (i = everywhere.find(old, i)) != std::string::npos; i += 5000 + old.size())
+                everywhere.insert(i, letters, 0, 5000);
+            feed(s, everywhere);
+            at = end;
+        }
+        CHECK(errors > 0);
+    }
+}
+
+TEST_CASE("a quote is short, printable and valid UTF-8") {
+    CHECK(shown("g[1-4]") == "g[1-4]");
+    CHECK(shown(std::string(60, 'a')) == std::string(60, 'a'));
+    CHECK(shown(std::string(61, 'a')) == std::string(60, 'a') + "…");
+    CHECK(shown("µ\x1b[31m\t\x7f") == "µ?[31m??");
+    CHECK(shown(std::string(59, 'a') + "µ") == std::string(59, 'a') + "…");  // not half a character
+    CHECK(shown("\xc2") == "?");
+    CHECK(shown("\xff\xc0\x80\xed\xa0\x80\xc2\x9b") == "????????");  // stray, overlong, surrogate, C1
+    CHECK(shown("𝄞→é", 20) == "𝄞→é");
+    CHECK(shown("", 0).empty());
+    CHECK(shown("a", 0) == "…");
 }
 
 TEST_CASE("lines may end as on other systems") {

@@ -3,6 +3,7 @@
 
 #include "topo/file/grid.hpp"
 #include "topo/file/model.hpp"
+#include "topo/quote.hpp"
 
 namespace topo::file {
 namespace {
@@ -122,7 +123,7 @@ void read_links(fields& f, const char* key, std::size_t rows, std::size_t column
             if (!l || (l->kind == link_class::self) != (square && r == c))
                 out.report(lines[r].line,
                            fmt::format("cell {} in row {} of {} is '{}'", c + 1, r + 1, title,
-                                       cells[c].is == kind::null ? "X" : cells[c].text.substr(0, 20)),
+                                       cells[c].is == kind::null ? "X" : shown(cells[c].text)),
                            "write NV#, XGMI#, C2C, PIX, PXB, PHB, NODE, SYS or ?, and X on the diagonal");
             else
                 into(r, c) = *l;
@@ -191,9 +192,10 @@ node_class to_class(const value& v, faults& out) {
         if (items == nullptr) return;
         const auto& all = as_items(*items, f.title_of(key), out);
         if (all.size() > most)
-            return out.report(items->line,
-                              fmt::format("class {} has {} {}; at most {} are handled", c.name, all.size(), key, most),
-                              "describe each host as a node of its own");
+            return out.report(
+                items->line,
+                fmt::format("class {} has {} {}; at most {} are handled", shown(c.name), all.size(), key, most),
+                "describe each host as a node of its own");
         for (const auto& item : all) devices.push_back(make(item, out));
     };
     list("numa", c.numa, 4096, to_numa);

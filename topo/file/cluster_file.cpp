@@ -8,6 +8,7 @@
 #include "topo/file.hpp"
 #include "topo/file/model.hpp"
 #include "topo/hostlist.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -22,7 +23,8 @@ std::vector<node_class> read_classes(const value& list, faults& out) {
         classes.push_back(to_class(item, out));
         const auto [known, added] = lines.emplace(classes.back().name, item.line);
         if (!added)
-            out.report(item.line, fmt::format("class {} stands twice (first in line {})", known->first, known->second),
+            out.report(item.line,
+                       fmt::format("class {} stands twice (first in line {})", shown(known->first), known->second),
                        "rename or remove one of them");
     }
     return classes;
@@ -41,7 +43,7 @@ void read_nodes(const value& list, cluster_description& c, faults& out) {
         if (const value* name = f.need("class")) {
             group.class_name = as_text(*name, "class of a nodes line", out);
             if (!classes.contains(group.class_name))
-                out.report(name->line, fmt::format("class '{}' is not defined", group.class_name.substr(0, 60)),
+                out.report(name->line, fmt::format("class '{}' is not defined", shown(group.class_name)),
                            "define it under classes, or correct the name");
         }
         if (const value* hosts = f.need("hosts")) group.nodes = as_hosts(*hosts, "hosts", out);
@@ -58,7 +60,8 @@ void read_nodes(const value& list, cluster_description& c, faults& out) {
     for (std::size_t i = 0; i < c.nodes.size(); ++i)
         for (const auto& node : c.nodes[i].nodes)
             if (const auto [known, added] = seen.emplace(node, lines[i]); !added)
-                return out.report(lines[i], fmt::format("node {} stands twice (first in line {})", node, known->second),
+                return out.report(lines[i],
+                                  fmt::format("node {} stands twice (first in line {})", shown(node), known->second),
                                   "give each node to one class only");
 }
 

@@ -6,6 +6,7 @@
 #include "topo/fabric_check.hpp"
 #include "topo/file/model.hpp"
 #include "topo/hostlist.hpp"
+#include "topo/quote.hpp"
 
 namespace topo::file {
 namespace {
@@ -25,8 +26,8 @@ switch_description to_switch(const value& v, faults& out) {
     switch_description s;
     s.where = out.place(v.line);
     if (const value* name = f.need("name")) s.name = as_text(*name, "name of a switch", out);
-    if (const value* list = f.find("switches")) s.switches = as_hosts(*list, "switches of " + s.name, out);
-    if (const value* list = f.find("nodes")) s.nodes = as_hosts(*list, "nodes of " + s.name, out);
+    if (const value* list = f.find("switches")) s.switches = as_hosts(*list, "switches of " + shown(s.name), out);
+    if (const value* list = f.find("nodes")) s.nodes = as_hosts(*list, "nodes of " + shown(s.name), out);
     if (const value* up = f.find("uplink_gb_per_s"))
         s.uplink_gb_per_s = as_number(*up, f.title_of("uplink_gb_per_s"), out);
     f.read("domain", s.domain);
@@ -65,7 +66,7 @@ fabric_description to_fabric(const value& v, faults& out) {
         if (const auto known = fabric_form_named(text))
             d.form = *known;
         else
-            out.report(form->line, fmt::format("unknown fabric form '{}'", text.substr(0, 40)),
+            out.report(form->line, fmt::format("unknown fabric form '{}'", shown(text)),
                        "write tree, block, nvlink-domain, rail-optimised, dragonfly, torus, hypercube or unknown");
     }
     if (const value* sizes = f.find("block_sizes"))

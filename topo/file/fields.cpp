@@ -12,13 +12,10 @@
 
 #include "topo/file.hpp"
 #include "topo/hostlist.hpp"
+#include "topo/quote.hpp"
 
 namespace topo::file {
 namespace {
-
-std::string cut(std::string_view text) {
-    return text.size() <= 60 ? std::string(text) : std::string(text.substr(0, 60)) + "…";
-}
 
 std::string_view kind_word(const value& v) {
     switch (v.is) {
@@ -32,7 +29,7 @@ std::string_view kind_word(const value& v) {
 }
 
 void wrong(const value& v, std::string_view title, std::string_view wanted, faults& out) {
-    const std::string got = v.scalar() ? fmt::format("'{}'", cut(v.text)) : std::string(kind_word(v));
+    const std::string got = v.scalar() ? fmt::format("'{}'", shown(v.text)) : std::string(kind_word(v));
     out.report(v.line, fmt::format("{} is {}, not {}", title, got, wanted), fmt::format("write {}", wanted));
 }
 
@@ -155,7 +152,7 @@ std::vector<std::string> as_hosts(const value& v, std::string_view title, faults
         if (!names)
             return out.report(
                 item.line,
-                fmt::format("{}: '{}': {} {}", title, cut(list), names.failure().what, names.failure().where),
+                fmt::format("{}: '{}': {} {}", title, shown(list), names.failure().what, names.failure().where),
                 names.failure().remedy, names.failure().code);
         if (hosts.size() + names->size() > max_hosts)
             return out.report(item.line, fmt::format("{}: more than {} hosts", title, max_hosts), "check the ranges",
@@ -181,7 +178,7 @@ fields::fields(const value& map, std::string title, faults& out) : map_(map), ti
     std::set<std::string_view> seen;
     for (std::size_t i = 0; i < map.keys.size(); ++i)
         if (!seen.insert(map.keys[i]).second)
-            out.report(map.items[i].line, fmt::format("key '{}' stands twice in {}", cut(map.keys[i]), title_),
+            out.report(map.items[i].line, fmt::format("key '{}' stands twice in {}", shown(map.keys[i]), title_),
                        "keep one of them");
 }
 
@@ -204,7 +201,7 @@ void fields::finish() {
         if (std::find(known_.begin(), known_.end(), map_.keys[i]) != known_.end()) continue;
         std::string all;
         for (const auto& k : known_) all += (all.empty() ? "" : ", ") + std::string(k);
-        return out_.report(map_.items[i].line, fmt::format("unknown key '{}' in {}", cut(map_.keys[i]), title_),
+        return out_.report(map_.items[i].line, fmt::format("unknown key '{}' in {}", shown(map_.keys[i]), title_),
                            fmt::format("known keys are {}", all));
     }
 }
@@ -236,8 +233,8 @@ void read_header(fields& top, std::string_view wanted, faults& out) {
         if (version != api_version) {
             const bool ours = version.starts_with("atoll/v");
             out.report(
-                v->line, fmt::format("the file is written for '{}', this Atoll reads {}", cut(version), api_version),
-                ours ? fmt::format("use an Atoll that knows {}, or write the file again with this one", cut(version))
+                v->line, fmt::format("the file is written for '{}', this Atoll reads {}", shown(version), api_version),
+                ours ? fmt::format("use an Atoll that knows {}, or write the file again with this one", shown(version))
                      : fmt::format("write apiVersion: {}", api_version),
                 ours ? errc::unsupported_version : errc::bad_input);
         }
@@ -245,7 +242,7 @@ void read_header(fields& top, std::string_view wanted, faults& out) {
     if (const value* v = top.need("kind")) {
         const std::string found = as_text(*v, "kind", out);
         if (found != wanted)
-            out.report(v->line, fmt::format("the file is of kind '{}', not {}", cut(found), wanted),
+            out.report(v->line, fmt::format("the file is of kind '{}', not {}", shown(found), wanted),
                        fmt::format("give a file of kind {}", wanted));
     }
 }

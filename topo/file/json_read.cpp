@@ -8,6 +8,7 @@
 
 #include "topo/file/text_check.hpp"
 #include "topo/file/value.hpp"
+#include "topo/quote.hpp"
 
 namespace topo::file {
 namespace {
@@ -42,6 +43,18 @@ private:
     const char** reached_;
 };
 
+// The parser's own words without its name and position, which we give ourselves; it quotes the last word that
+// it read whole, however long, and the fault is at that word's end.
+std::string cause_of(std::string_view what) {
+    for (const std::string_view lead : {"] ", ": "})
+        if (const auto at = what.find(lead); at != std::string_view::npos && at < 80) what.remove_prefix(at + 2);
+    const std::size_t open = what.find('\'');
+    const std::size_t close = what.rfind('\'');
+    if (open == std::string_view::npos || close - open <= longest_quote) return shown(what, longest_sentence);
+    return shown(what.substr(0, open + 1), longest_sentence) + "…" +
+           shown(what.substr(close - longest_quote, longest_quote)) + shown(what.substr(close), longest_sentence);
+}
+
 class tree_builder final : public nlohmann::json_sax<json> {
 public:
     tree_builder(std::string_view text, const std::string& file)
@@ -67,9 +80,7 @@ public:
     bool start_array(std::size_t) override { return open(kind::sequence); }
     bool end_array() override { return close(); }
     bool parse_error(std::size_t, const std::string&, const json::exception& e) override {
-        std::string_view what = e.what();
-        if (const auto cut = what.find("; "); cut != std::string_view::npos) what.remove_prefix(cut + 2);
-        return fail(errc::bad_input, "not JSON: " + std::string(what),
+        return fail(errc::bad_input, "not JSON: " + cause_of(e.what()),
                     "the file may be cut short; write it again or correct it there");
     }
 
@@ -147,7 +158,7 @@ result<value> read_json(std::string_view text, const std::string& file) {
             return tree.failure;
         }
     } catch (const std::exception& e) {
-        return error{errc::bad_input, file, std::string("not JSON: ") + e.what(), "give a JSON file"};
+        return error{errc::bad_input, file, "not JSON: " + shown(e.what(), longest_sentence), "give a JSON file"};
     }
     return std::move(tree.root);
 }

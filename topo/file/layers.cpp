@@ -6,6 +6,7 @@
 
 #include "topo/file/grid.hpp"
 #include "topo/file/model.hpp"
+#include "topo/quote.hpp"
 
 namespace topo::file {
 namespace {
@@ -17,7 +18,7 @@ endpoint as_endpoint(const value* v, const std::string& title, faults& out) {
     const std::string text = as_text(*v, title, out);
     for (std::size_t i = 0; i < 3; ++i)
         if (text == endpoint_names[i]) return static_cast<endpoint>(i);
-    out.report(v->line, fmt::format("{} is '{}'", title, text), "write gpu, nic or host");
+    out.report(v->line, fmt::format("{} is '{}'", title, shown(text)), "write gpu, nic or host");
     return endpoint::gpu;
 }
 
@@ -109,26 +110,26 @@ void read_numbers(fields& f, cost_layer& layer, faults& out) {
     });
     read_property(f, "spread", layer, out, [&](cost& c, const value& v, const std::string& t) {
         c.spread = as_number(v, t, out);
-        if (c.spread < 0) out.report(v.line, fmt::format("{} is negative ({})", t, v.text), "give a share ≥ 0");
+        if (c.spread < 0) out.report(v.line, fmt::format("{} is negative ({})", t, shown(v.text)), "give a share ≥ 0");
     });
     read_property(f, "time", layer, out,
                   [&](cost& c, const value& v, const std::string& t) { c.time = as_time(v, t, out); });
     read_property(f, "gb_per_s", layer, out, [&](cost& c, const value& v, const std::string& t) {
         c.gb_per_s = as_number(v, t, out);
         if (!(c.gb_per_s > 0))
-            out.report(v.line, fmt::format("{} holds '{}'; a bandwidth is above 0 GB/s", t, v.text),
+            out.report(v.line, fmt::format("{} holds '{}'; a bandwidth is above 0 GB/s", t, shown(v.text)),
                        "measure the pair again or leave the whole layer out");
     });
     read_property(f, "alpha_us", layer, out, [&](cost& c, const value& v, const std::string& t) {
         c.alpha_us = as_number(v, t, out);
         if (c.alpha_us < 0)
-            out.report(v.line, fmt::format("{} holds '{}'; a latency is never below 0 µs", t, v.text),
+            out.report(v.line, fmt::format("{} holds '{}'; a latency is never below 0 µs", t, shown(v.text)),
                        "measure the pair again or leave the whole layer out");
     });
 }
 
 void to_layer(const value& v, node_class& c, faults& out) {
-    fields f(v, "a cost layer of class " + c.name, out);
+    fields f(v, "a cost layer of class " + shown(c.name), out);
     cost_layer layer;
     layer.from = as_endpoint(f.need("from"), f.title_of("from"), out);
     layer.to = as_endpoint(f.need("to"), f.title_of("to"), out);
@@ -137,7 +138,7 @@ void to_layer(const value& v, node_class& c, faults& out) {
         if (const auto by = engine_named(text))
             layer.by = *by;
         else
-            out.report(engine_text->line, fmt::format("unknown engine '{}'", text.substr(0, 40)),
+            out.report(engine_text->line, fmt::format("unknown engine '{}'", shown(text)),
                        "write ce, sm-copy, sm-load, sm-flag, rdma-write, rdma-read or host");
     }
     f.read("loaded", layer.loaded);
@@ -182,7 +183,7 @@ source as_source(const value& v, std::string_view title, faults& out) {
     const std::string text = as_text(v, title, out);
     const auto found = source_named(text);
     if (found && *found != source::none) return *found;
-    out.report(v.line, fmt::format("{} is '{}'", title, text.substr(0, 40)),
+    out.report(v.line, fmt::format("{} is '{}'", title, shown(text)),
                "write measured, class, composed, imported, estimated or simulated");
     return source::estimated;
 }
@@ -194,7 +195,7 @@ value from_layers(const node_class& c) {
 }
 
 void to_layers(const value& v, node_class& c, faults& out) {
-    for (const auto& item : as_items(v, "costs of class " + c.name, out)) {
+    for (const auto& item : as_items(v, "costs of class " + shown(c.name), out)) {
         if (out.any()) return;
         to_layer(item, c, out);
     }

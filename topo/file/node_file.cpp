@@ -3,6 +3,7 @@
 
 #include "topo/file.hpp"
 #include "topo/file/model.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -36,8 +37,7 @@ finding to_note(const value& v, faults& out) {
                 known = true;
             }
         if (!known)
-            out.report(level->line, "unknown level '" + text.substr(0, 40) + "' of a note",
-                       "write info, warning or error");
+            out.report(level->line, "unknown level '" + shown(text) + "' of a note", "write info, warning or error");
     }
     f.read("where", n.where);
     f.read("what", n.what);

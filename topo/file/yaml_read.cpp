@@ -12,6 +12,7 @@
 
 #include "topo/file/text_check.hpp"
 #include "topo/file/value.hpp"
+#include "topo/quote.hpp"
 
 namespace topo::file {
 namespace {
@@ -176,11 +177,12 @@ result<value> read_yaml(std::string_view text, const std::string& file) {
     } catch (const YAML::Exception& e) {
         if (const std::size_t line = tab_line(text); line != 0)
             return error{errc::bad_input, fmt::format("{}:{}", file, line),
-                         "not YAML: " + e.msg + " (this line is indented with a tab)", "indent with blanks"};
-        return at(file, e.mark, errc::bad_input, "not YAML: " + e.msg,
+                         "not YAML: " + shown(e.msg, longest_sentence) + " (this line is indented with a tab)",
+                         "indent with blanks"};
+        return at(file, e.mark, errc::bad_input, "not YAML: " + shown(e.msg, longest_sentence),
                   "check quotes, brackets and indentation there; docs/file-format.md has examples");
     } catch (const std::exception& e) {
-        return error{errc::bad_input, file, std::string("not YAML: ") + e.what(), "give a YAML file"};
+        return error{errc::bad_input, file, "not YAML: " + shown(e.what(), longest_sentence), "give a YAML file"};
     }
     if (!tree.started) return error{errc::bad_input, file, "the file is empty", "give a file with content"};
     return std::move(tree.root);

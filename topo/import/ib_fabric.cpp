@@ -31,7 +31,7 @@ result<std::vector<attachment>> attachments(const ib_net& net, const ib_hosts& h
             ++mine[s];
             if (mine.size() > max_nics_per_node)
                 return error{errc::limit, text::at(file, net.nodes[h].line),
-                             "host " + hosts.names[hosts.of_node[h]] + " is attached to more than " +
+                             "host " + text::shown(hosts.names[hosts.of_node[h]]) + " is attached to more than " +
                                  std::to_string(max_nics_per_node) + " switches",
                              "give the hosts node descriptions of their own"};
         }
@@ -122,7 +122,7 @@ private:
                                                [](const auto& x, const auto& y) { return x.second < y.second; });
             groups_[best->first].hosts.push_back(h);
             if (ports.size() > 1 && spread++ == 0)
-                example = hosts_.names[h] + " (kept under " + groups_[best->first].name + ")";
+                example = text::shown(hosts_.names[h]) + " (kept under " + text::shown(groups_[best->first].name) + ")";
         }
         if (spread > 0)
             text::warn(notes_, file_,

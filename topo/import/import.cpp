@@ -10,6 +10,7 @@
 #include "topo/file.hpp"
 #include "topo/import/readers.hpp"
 #include "topo/import/text.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -146,7 +147,7 @@ result<import_output> import_text(std::string_view text, const std::string& file
     } catch (const std::bad_alloc&) {
         return error{errc::limit, file, "too little memory to read it", "import a smaller file"};
     } catch (const std::exception& e) {
-        return text::bad(file, std::string("the content cannot be read: ") + e.what(),
+        return text::bad(file, "the content cannot be read: " + text::shown(e.what(), longest_sentence),
                          "check that the file is complete");
     }
 }

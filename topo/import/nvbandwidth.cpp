@@ -111,7 +111,7 @@ result<read_matrices> read_all(const std::vector<text::line>& lines, const std::
             const std::string where = at(file, lines[i].number);
             const std::string_view unit = unit_of(body);
             if (m.why_not.empty() && unit != "GB/s")
-                return bad(where, "the matrix is in '" + std::string(unit) + "', GB/s expected",
+                return bad(where, "the matrix is in '" + shown(unit) + "', GB/s expected",
                            "import the output of nvbandwidth as it is");
             const bool square = m.from == m.to && m.why_not.empty();
             auto matrix = read_matrix(lines, i, square ? std::string::npos : 0, file);
@@ -120,9 +120,9 @@ result<read_matrices> read_all(const std::vector<text::line>& lines, const std::
             const std::string name = test.empty() ? "the matrix" : test;
             if (matrix->cut) {
                 cut_line = lines[i - 1].number;
-                text::warn(notes, where, name + " is cut off and left out", "import the complete output");
+                text::warn(notes, where, shown(name) + " is cut off and left out", "import the complete output");
             } else if (!m.why_not.empty()) {
-                text::note(notes, where, name + " is left out: " + m.why_not);
+                text::note(notes, where, shown(name) + " is left out: " + m.why_not);
             } else {
                 out.kept.emplace_back(std::move(m), std::move(*matrix));
             }
@@ -188,7 +188,7 @@ void add_layers(node_class& c, read_matrices& all, const std::string& file, find
         }
         const auto [place, fresh] = taken.try_emplace({m.from, m.to, m.by, m.loaded}, where);
         if (!fresh) {
-            text::note(notes, where, "left out: the matrix of " + place->second + " is kept for the same pairs");
+            text::note(notes, where, "left out: the matrix of " + shown(place->second) + " is kept for the same pairs");
             continue;
         }
         flag_outliers(matrix, file, m.from == m.to, notes);

@@ -94,14 +94,15 @@ result<read_file_output> read_all(const std::vector<text::line>& lines, const st
         const std::string_view unit = unit_of(body);
         const std::string_view wanted = kind->what == quantity::latency ? "us" : "GB/s";
         if (kind->what != quantity::connectivity && unit != wanted)
-            return bad(where, "the matrix is in '" + std::string(unit) + "', " + std::string(wanted) + " expected",
+            return bad(where, "the matrix is in '" + text::shown(unit) + "', " + std::string(wanted) + " expected",
                        "import the output of p2pBandwidthLatencyTest as it is");
         auto m = read_matrix(lines, i, kind->what == quantity::host ? 0 : std::string::npos, file);
         if (!m) return m.failure();
         i = std::max(m->next, i + 1);
         if (m->cut) {
             cut_line = lines[i - 1].number;
-            text::warn(notes, where, "'" + m->title + "' is cut off and left out", "import the complete output");
+            text::warn(notes, where, "'" + text::shown(m->title) + "' is cut off and left out",
+                       "import the complete output");
         } else {
             out.matrices.push_back({*kind, std::move(*m)});
         }
@@ -176,7 +177,8 @@ void add_host(node_class& c, const printed_matrix& m, const std::string& file, f
     for (std::size_t r = 0; r < m.row_names.size(); ++r) {
         const bool out = m.row_names[r] == "D2H";
         if (!out && m.row_names[r] != "H2D") {
-            text::note(notes, at(file, m.line), "row " + m.row_names[r] + " is left out: it is no one direction");
+            text::note(notes, at(file, m.line),
+                       "row " + text::shown(m.row_names[r]) + " is left out: it is no one direction");
             continue;
         }
         printed_matrix row;

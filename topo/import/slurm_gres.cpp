@@ -13,6 +13,7 @@
 #include "topo/import/slurm_gres_gpu.hpp"
 #include "topo/import/switch_rules.hpp"
 #include "topo/import/text.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -120,7 +121,8 @@ private:
             text::note(node.notes, file_, "no NodeName: the lines hold for every node that reads the file");
         else if (hosts.size() > 1)
             text::note(node.notes, file_,
-                       "the node stands for " + std::to_string(hosts.size()) + " hosts: " + node.host);
+                       "the node stands for " + std::to_string(hosts.size()) +
+                           " hosts: " + text::shown(node.host, longest_sentence));
         out_.nodes.push_back(std::move(node));
         return done{};
     }

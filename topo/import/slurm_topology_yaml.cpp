@@ -8,6 +8,7 @@
 #include "topo/import/switch_rules.hpp"
 #include "topo/import/text.hpp"
 #include "topo/import/yaml_text.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -191,7 +192,9 @@ result<import_output> read_slurm_topology_yaml(std::string_view text, const std:
         return read_root(*root, file, std::move(out));
     } catch (const YAML::Exception& e) {
         const std::string place = e.mark.is_null() ? file : text::at(file, static_cast<std::size_t>(e.mark.line + 1));
-        return text::bad(place, "the YAML has another shape than topology.yaml: " + e.msg, "see topology.yaml(5)");
+        return text::bad(place,
+                         "the YAML has another shape than topology.yaml: " + text::shown(e.msg, longest_sentence),
+                         "see topology.yaml(5)");
     }
 }
 

@@ -20,10 +20,10 @@ result<name_index> index_names(const std::vector<switch_description>& switches, 
     for (std::size_t i = 0; i < switches.size(); ++i) {
         const auto [old, fresh] = by_name.emplace(switches[i].name, i);
         if (!fresh)
-            return text::bad(
-                switches[i].where,
-                std::string(kind) + " " + switches[i].name + " was already defined at " + switches[old->second].where,
-                "keep one of the two lines");
+            return text::bad(switches[i].where,
+                             std::string(kind) + " " + text::shown(switches[i].name) + " was already defined at " +
+                                 switches[old->second].where,
+                             "keep one of the two lines");
     }
     return by_name;
 }
@@ -39,7 +39,9 @@ void drop_repeats(std::vector<std::string>& names, const switch_description& s, 
     };
     std::erase_if(names, repeated);
     if (!first.empty())
-        text::warn(notes, s.where, std::string(what) + " " + first + " stands twice in " + s.name, "name it once");
+        text::warn(notes, s.where,
+                   std::string(what) + " " + text::shown(first) + " stands twice in " + text::shown(s.name),
+                   "name it once");
 }
 
 // The parent of each switch (its own index when it is a root).
@@ -53,17 +55,20 @@ result<std::vector<std::size_t>> join_children(std::vector<switch_description>& 
             const auto found = by_name.find(child);
             if (found == by_name.end()) {
                 text::warn(notes, s.where,
-                           "switch " + s.name + " names child " + child + ", which has no line; left out",
-                           "add a line SwitchName=" + child + " or take the name out");
+                           "switch " + text::shown(s.name) + " names child " + text::shown(child) +
+                               ", which has no line; left out",
+                           "add a line SwitchName=" + text::shown(child) + " or take the name out");
                 continue;
             }
             const std::size_t c = found->second;
             if (c == i)
-                return text::bad(s.where, "switch " + s.name + " is its own child", "take it out of its own list");
+                return text::bad(s.where, "switch " + text::shown(s.name) + " is its own child",
+                                 "take it out of its own list");
             if (parent[c] != c)
                 return text::bad(s.where,
-                                 "switch " + child + " is a child of " + s.name + " and, at " +
-                                     switches[parent[c]].where + ", of " + switches[parent[c]].name,
+                                 "switch " + text::shown(child) + " is a child of " + text::shown(s.name) +
+                                     " and, at " + switches[parent[c]].where + ", of " +
+                                     text::shown(switches[parent[c]].name),
                                  "a switch has one parent; for a fabric with several spines name one root");
             parent[c] = i;
         }
@@ -82,8 +87,8 @@ result<done> refuse_cycles(const std::vector<switch_description>& switches, cons
         }
         if (state[at] == 1)
             return text::bad(switches[at].where,
-                             "switches form a cycle: " + switches[at].name + " is below itself by way of " +
-                                 switches[parent[at]].name,
+                             "switches form a cycle: " + text::shown(switches[at].name) +
+                                 " is below itself by way of " + text::shown(switches[parent[at]].name),
                              "take one of the two out of the other's Switches list");
         for (std::size_t back = start; state[back] == 1; back = parent[back]) state[back] = 2;
         state[at] = 2;
@@ -109,8 +114,9 @@ void keep_first_leaf(std::vector<switch_description>& switches, std::string_view
         if (lost == 0) continue;
         const std::string more = lost > 1 ? " and " + std::to_string(lost - 1) + " more nodes are" : " is";
         text::warn(notes, switches[i].where,
-                   "node " + example + more + " under " + std::string(kind) + " " + switches[i].name + " and, at " +
-                       switches[other].where + ", under " + switches[other].name + "; the first is kept",
+                   "node " + text::shown(example) + more + " under " + std::string(kind) + " " +
+                       text::shown(switches[i].name) + " and, at " + switches[other].where + ", under " +
+                       text::shown(switches[other].name) + "; the first is kept",
                    "name each node under one " + std::string(kind));
     }
 }
@@ -124,10 +130,12 @@ result<done> settle_switches(std::vector<switch_description>& switches, std::str
         drop_repeats(s.switches, s, "switch", notes);
         drop_repeats(s.nodes, s, "node", notes);
         if (s.switches.empty() && s.nodes.empty())
-            text::warn(notes, s.where, std::string(kind) + " " + s.name + " has neither nodes nor switches below it",
+            text::warn(notes, s.where,
+                       std::string(kind) + " " + text::shown(s.name) + " has neither nodes nor switches below it",
                        "name what hangs under it, or take the line out");
         else if (!s.switches.empty() && !s.nodes.empty())
-            text::warn(notes, s.where, "switch " + s.name + " has both nodes and switches, which Slurm refuses",
+            text::warn(notes, s.where,
+                       "switch " + text::shown(s.name) + " has both nodes and switches, which Slurm refuses",
                        "put the nodes under a leaf of their own");
     }
     auto parent = join_children(switches, *by_name, notes);

@@ -67,13 +67,6 @@ std::optional<double> real_number(std::string_view s) noexcept {
     return value;
 }
 
-std::string shown(std::string_view s) {
-    std::string out;
-    for (const char c : s.substr(0, 60)) out += c >= 0x20 && c < 0x7f ? c : '?';
-    if (s.size() > 60) out += "…";
-    return out;
-}
-
 std::string without_escapes(std::string_view s) {
     std::string out;
     out.reserve(s.size());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "topo/finding.hpp"
+#include "topo/quote.hpp"
 #include "topo/result.hpp"
 
 namespace topo::text {
@@ -24,8 +25,7 @@ struct line {
 [[nodiscard]] std::vector<std::string_view> split(std::string_view s, char at);  // every piece, empty ones too
 [[nodiscard]] std::optional<long> whole_number(std::string_view s) noexcept;     // decimal, all of s
 [[nodiscard]] std::optional<double> real_number(std::string_view s) noexcept;    // finite, all of s, no hex
-// What may be put into a message: control characters as '?', cut at 60 characters with "…".
-[[nodiscard]] std::string shown(std::string_view s);
+using topo::shown;                                                               // how messages quote input
 // Without terminal escape sequences (ESC [ … letter). Copies.
 [[nodiscard]] std::string without_escapes(std::string_view s);
 // True when the first 4 kB hold a NUL byte: no reader of ours takes binary.

@@ -9,6 +9,7 @@
 #include "topo/import/switch_rules.hpp"
 #include "topo/import/text.hpp"
 #include "topo/import/yaml_text.hpp"
+#include "topo/quote.hpp"
 
 namespace topo {
 namespace {
@@ -96,9 +97,10 @@ private:
             s.switches = std::move(*children);
             s.nodes = std::move(*nodes);
             if (body["labels"].IsDefined()) ++labels_;
-            yaml::note_unknown_keys(body, {"switches", "nodes", "labels"}, "switch " + s.name, file_, out_.notes);
+            yaml::note_unknown_keys(body, {"switches", "nodes", "labels"}, "switch " + text::shown(s.name), file_,
+                                    out_.notes);
         } else if (!body.IsNull()) {
-            return text::bad(yaml::at(file_, body), "switch " + s.name + " is no map",
+            return text::bad(yaml::at(file_, body), "switch " + text::shown(s.name) + " is no map",
                              "write its children under switches:");
         }
         known_.emplace(s.name, switches_.size());
@@ -154,9 +156,9 @@ private:
             return;
         }
         // Several domains under one leaf: each becomes a level below it.
-        text::note(
-            out_.notes, blocks.front().where,
-            std::to_string(blocks.size()) + " blocks under " + switches_[index].name + " became switches below it");
+        text::note(out_.notes, blocks.front().where,
+                   std::to_string(blocks.size()) + " blocks under " + text::shown(switches_[index].name) +
+                       " became switches below it");
         for (std::size_t b = 0; b < blocks.size(); ++b) {
             switch_description s;
             s.name = switches_[index].name + "." + std::to_string(b + 1);
@@ -198,7 +200,8 @@ result<import_output> read_topograph(std::string_view text, const std::string& f
         return out;
     } catch (const YAML::Exception& e) {
         const std::string place = e.mark.is_null() ? file : text::at(file, static_cast<std::size_t>(e.mark.line + 1));
-        return text::bad(place, "the YAML has another shape than a topograph model: " + e.msg,
+        return text::bad(place,
+                         "the YAML has another shape than a topograph model: " + text::shown(e.msg, longest_sentence),
                          "compare with a model of topograph");
     }
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "topo/import/text.hpp"
+#include "topo/quote.hpp"
 
 namespace topo::yaml {
 namespace {
@@ -79,9 +80,11 @@ result<YAML::Node> load(std::string_view text, const std::string& file, findings
             "write the content out, without anchors, at most " + std::to_string(max_depth) + " levels deep");
     } catch (const YAML::Exception& e) {
         const std::string place = e.mark.is_null() ? file : text::at(file, static_cast<std::size_t>(e.mark.line + 1));
-        return text::bad(place, "this is not YAML: " + e.msg, "check the indentation and the quotes");
+        return text::bad(place, "this is not YAML: " + text::shown(e.msg, longest_sentence),
+                         "check the indentation and the quotes");
     } catch (const std::exception& e) {
-        return text::bad(file, std::string("this is not YAML: ") + e.what(), "check that the file is complete");
+        return text::bad(file, "this is not YAML: " + text::shown(e.what(), longest_sentence),
+                         "check that the file is complete");
     }
 }
 
