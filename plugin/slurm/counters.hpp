@@ -26,6 +26,7 @@ struct counters {
     std::array<std::uint64_t, ATOLL_STEP_COUNT> steps{};
     time_histogram own;    // only decisions that were not passed on
     time_histogram total;  // the same
+    time_histogram books;  // looking at changed nodes, outside of decisions
 };
 
 [[nodiscard]] const char* name_of(atoll_step step) noexcept;

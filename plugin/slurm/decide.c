@@ -29,6 +29,7 @@ static struct {
     bitstr_t *far_cores;        /* all zero between calls */
     uint32_t gpu_id;
     uint32_t node_count;
+    uint64_t table; /* hash of the node table that was loaded for */
     bool started;
 } at;
 
@@ -89,41 +90,14 @@ const char *filter_inner_type(void)
     return "select/cons_tres";
 }
 
-/* The glue lies beside this file (beside what it links to, when it is a link). */
-static bool open_glue(void)
-{
-    static const char name[] = "atoll_slurm_glue.so";
-    Dl_info self;
-    char path[PATH_MAX + sizeof(name)];
-    char *slash;
-    void *handle;
-    const struct atoll_glue_api *(*entry)(void) = NULL;
-
-    if (!dladdr(&at, &self) || !realpath(self.dli_fname, path) || !(slash = strrchr(path, '/')))
-        return false;
-    memcpy(slash + 1, name, sizeof(name));
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle)
-        *(void **)&entry = dlsym(handle, "atoll_glue_entry");
-    if (!entry || entry()->abi != ATOLL_GLUE_ABI) {
-        error("atoll: cannot use %s: %s; install it beside select_cons_tres_atoll.so from the same build; until then "
-              "all calls are passed to select/cons_tres",
-              path, handle ? "it is of another version" : dlerror());
-        return false;
-    }
-    at.api = entry();
-    at.glue = at.api->create(log_line, NULL);
-    return at.glue != NULL;
-}
-
 void filter_start(void *handle, filter_job_test_fn inner)
 {
     at.inner = inner;
     at.state.part_record = dlsym(handle, "select_part_record");
     at.state.node_usage = dlsym(handle, "select_node_usage");
     at.gpu_id = gres_build_id("gpu");
-    if (!at.started)
-        (void)open_glue();
+    if (!at.started && (at.api = atoll_open_glue()) && !(at.glue = at.api->create(log_line, NULL)))
+        error("atoll: no memory left to start; all calls are passed to select/cons_tres");
     at.started = true;
 }
 
@@ -175,7 +149,9 @@ void filter_node_table(void)
             nodes[i] = (struct atoll_node_info){node->name, node->tot_sockets,
                                                 node->cpus_efctv ? node->cpus_efctv : node->cpus};
     }
-    if (at.api->load(at.glue, NULL, nodes, at.node_count))
+    at.table = atoll_node_table_hash();
+    (void)at.api->load(at.glue, NULL, nodes, at.node_count);
+    if (at.api->active(at.glue))
         make_scratch();
     xfree(nodes);
 }
@@ -188,18 +164,33 @@ static int refresh(uint32_t node)
     return at.api->set_node(at.glue, node, &state);
 }
 
+static uint32_t look_at_dirty(void)
+{
+    uint32_t node, looked = 0;
+
+    for (; at.api->next_dirty(at.glue, &node); looked++)
+        (void)refresh(node);
+    return looked;
+}
+
 /* Here and not in job_test, where slurmctld's users wait. */
 void filter_changes_done(void)
 {
-    uint32_t node;
+    uint64_t begin;
 
-    while (at.glue && at.api->next_dirty(at.glue, &node))
-        (void)refresh(node);
+    if (!at.glue || !at.api->active(at.glue))
+        return;
+    begin = now_ns();
+    if (look_at_dirty())
+        at.api->booked(at.glue, now_ns() - begin);
 }
 
+/* Also called when nodes were created or deleted (scontrol create node): then without filter_node_table(). */
 void filter_reconfigured(void)
 {
-    if (at.glue)
+    if (at.glue && at.table != atoll_node_table_hash())
+        filter_node_table();
+    else if (at.glue)
         at.api->mark_all(at.glue);
     filter_changes_done();
 }
@@ -235,12 +226,13 @@ static bool choose(struct call *c)
     struct atoll_choice choice;
     uint32_t node;
 
-    filter_changes_done();
+    (void)look_at_dirty();
     for (int i = 0; i < AUDIT_NODES && at.api->next_audit(at.glue, &node); i++)
         (void)refresh(node);
     for (int tries = 0; tries < MOST_CHOICES; tries++) {
         int changed = 0;
-        if (at.api->choose(at.glue, &c->wish, &choice) != ATOLL_CHOSEN || choice.nodes > at.node_count)
+        if (at.api->choose(at.glue, &c->wish, &choice) != ATOLL_CHOSEN || choice.nodes == 0 ||
+            choice.nodes > at.node_count)
             return false;
         c->chosen = choice.nodes;
         c->gpus_per_node = choice.gpus_per_node;
@@ -302,7 +294,7 @@ static void clear_far_cores(const struct call *c)
     for (uint32_t i = 0; i < c->chosen; i++) {
         uint32_t first = cr_get_coremap_offset(at.shares[i].node);
         uint32_t count = node_record_table_ptr[at.shares[i].node]->tot_cores;
-        if (count)
+        if (count && first + count <= (uint32_t)bit_size(at.far_cores))
             bit_nclear(at.far_cores, first, first + count - 1);
     }
 }

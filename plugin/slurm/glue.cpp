@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <optional>
 
 #include "plugin/slurm/counters.hpp"
+#include "plugin/slurm/regular_file.hpp"
 #include "plugin/slurm/session.hpp"
 #include "topo/file.hpp"
 
@@ -67,16 +67,6 @@ std::string place_and_text(const topo::error& e, const std::string& path) {
     if (placed.where.find(path) == std::string::npos)
         placed.where = placed.where.empty() ? path : path + ": " + placed.where;
     return placed.message();
-}
-
-// A pipe or a device in the place of a file would stop slurmctld.
-topo::result<std::string> read_regular(const std::string& path, std::size_t most) {
-    std::error_code ignored;
-    const auto kind = std::filesystem::status(path, ignored).type();
-    if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found &&
-        kind != std::filesystem::file_type::none)
-        return topo::error{topo::errc::io, path, "this is not a regular file", "give the path of a file"};
-    return topo::read_file(path, most);
 }
 
 struct loaded_files {
@@ -221,7 +211,11 @@ struct atoll_glue* atoll_glue_new(atoll_log_fn log, void* context) {
 void atoll_glue_free(struct atoll_glue* g) { delete g; }
 
 int atoll_glue_load(struct atoll_glue* g, const char* path, const struct atoll_node_info* nodes, uint32_t count) {
-    return guarded(g, 0, [&] { return load(*g, path, nodes, count); });
+    constexpr int thrown = -1;
+    const int end = guarded(g, thrown, [&] { return load(*g, path, nodes, count); });
+    if (end != thrown) return end;
+    if (g != nullptr) g->active.reset();  // it may be arranged for another node table
+    return 0;
 }
 
 int atoll_glue_active(const struct atoll_glue* g) { return g != nullptr && g->active ? 1 : 0; }
@@ -292,6 +286,10 @@ void atoll_glue_decided(struct atoll_glue* g, const struct atoll_decision* d, in
     if (log != 0) guarded(g, 0, [&] { return log_decision(*g, *d), 0; });
 }
 
+void atoll_glue_booked(struct atoll_glue* g, uint64_t ns) {
+    if (g != nullptr) g->counts.books.add(ns);
+}
+
 void atoll_glue_counters(const struct atoll_glue* g, struct atoll_counters* out) {
     if (out == nullptr) return;
     *out = {};
@@ -301,6 +299,9 @@ void atoll_glue_counters(const struct atoll_glue* g, struct atoll_counters* out)
     out->own_p99_ns = g->counts.own.quantile(0.99);
     out->total_p50_ns = g->counts.total.quantile(0.5);
     out->total_p99_ns = g->counts.total.quantile(0.99);
+    out->books = g->counts.books.count();
+    out->books_p50_ns = g->counts.books.quantile(0.5);
+    out->books_p99_ns = g->counts.books.quantile(0.99);
     if (!g->active) return;
     out->nodes_known = g->active->cluster().nodes_known;
     out->nodes_unknown = g->active->cluster().nodes_unknown;
@@ -320,10 +321,11 @@ void atoll_glue_summary(struct atoll_glue* g) {
         if (all == std::exchange(g->reported, all)) return 0;
         say(*g, ATOLL_LOG_INFO,
             fmt::format("{} decisions since start: {}. Time p50 {:.0f} us, p99 {:.0f} us; Atoll's own p50 {:.1f} us, "
-                        "p99 {:.1f} us",
+                        "p99 {:.1f} us; {} changes booked, p50 {:.1f} us, p99 {:.1f} us",
                         all, by_step, static_cast<double>(c.total_p50_ns) / 1e3,
                         static_cast<double>(c.total_p99_ns) / 1e3, static_cast<double>(c.own_p50_ns) / 1e3,
-                        static_cast<double>(c.own_p99_ns) / 1e3));
+                        static_cast<double>(c.own_p99_ns) / 1e3, c.books, static_cast<double>(c.books_p50_ns) / 1e3,
+                        static_cast<double>(c.books_p99_ns) / 1e3));
         if (c.nodes_differing > 0)
             say(*g, ATOLL_LOG_INFO,
                 fmt::format("{} nodes have another GPU count in Slurm than in the cluster file (or have not registered "
@@ -351,6 +353,7 @@ __attribute__((visibility("default"))) const struct atoll_glue_api* atoll_glue_e
                                         atoll_glue_set_node,
                                         atoll_glue_choose,
                                         atoll_glue_decided,
+                                        atoll_glue_booked,
                                         atoll_glue_counters,
                                         atoll_glue_summary};
     return &api;

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-#define ATOLL_GLUE_ABI 1
+#define ATOLL_GLUE_ABI 2
 #define ATOLL_DEFAULT_CONFIG "/etc/atoll/atoll.yaml"
 #define ATOLL_ANY_TYPE 0u           /* a wish for GPUs of any type */
 #define ATOLL_MIXED_TYPES 0xffffffffu /* a node that holds GPUs of several types */
@@ -122,6 +122,8 @@ struct atoll_counters {
     uint64_t steps[ATOLL_STEP_COUNT];
     uint64_t own_p50_ns, own_p99_ns; /* upper bounds of their bucket (buckets grow by 19 %) */
     uint64_t total_p50_ns, total_p99_ns;
+    uint64_t books;          /* job starts, ends and other changes that nodes were looked at again for */
+    uint64_t books_p50_ns, books_p99_ns;
     uint64_t nodes_known;    /* Slurm nodes that the cluster file names */
     uint64_t nodes_unknown;  /* Slurm nodes it does not */
     uint64_t nodes_differing; /* known, but Slurm counts other GPUs than the file */
@@ -138,6 +140,7 @@ void atoll_glue_free(struct atoll_glue *glue);
  *  - no configuration file: one info line, off;
  *  - bad configuration or cluster file, or simulated costs without allow_simulated: one error line with
  *    file, line and remedy; what was loaded before stays in force, else off.
+ *  - no memory, or another inner error: logged, off.
  * All nodes are dirty afterwards. O(nodes × levels + classes × 2^gpus). */
 int atoll_glue_load(struct atoll_glue *glue, const char *config_path, const struct atoll_node_info *nodes,
                     uint32_t count);
@@ -165,6 +168,8 @@ enum atoll_verdict atoll_glue_choose(struct atoll_glue *glue, const struct atoll
 
 /* Counts a decision, and logs it (level debug; info with log_decisions) when `log` is set. */
 void atoll_glue_decided(struct atoll_glue *glue, const struct atoll_decision *decision, int log);
+/* Counts one round of looking at changed nodes, outside of a decision. */
+void atoll_glue_booked(struct atoll_glue *glue, uint64_t ns);
 void atoll_glue_counters(const struct atoll_glue *glue, struct atoll_counters *out);
 /* One info line with the counters; nothing when no decision was made. */
 void atoll_glue_summary(struct atoll_glue *glue);
@@ -188,6 +193,7 @@ struct atoll_glue_api {
     int (*set_node)(struct atoll_glue *, uint32_t, const struct atoll_node_state *);
     enum atoll_verdict (*choose)(struct atoll_glue *, const struct atoll_wish *, struct atoll_choice *);
     void (*decided)(struct atoll_glue *, const struct atoll_decision *, int);
+    void (*booked)(struct atoll_glue *, uint64_t);
     void (*counters)(const struct atoll_glue *, struct atoll_counters *);
     void (*summary)(struct atoll_glue *);
 };

@@ -24,6 +24,21 @@ static gres_node_state_t *gpus_of(const node_record_t *node, uint32_t gpu_id)
     return row ? row->gres_data : NULL;
 }
 
+uint64_t atoll_node_table_hash(void)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+    for (int i = 0; i < node_record_count; i++) {
+        const node_record_t *node = node_record_table_ptr[i];
+        for (const char *c = node ? node->name : NULL; c && *c; c++)
+            hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+        hash = (hash ^ '/') * 1099511628211u;
+        if (node)
+            hash = (hash ^ ((uint64_t)node->tot_sockets << 32 | node->tot_cores)) * 1099511628211u;
+    }
+    return hash;
+}
+
 /* Cores in use by any job, as the inner plugin books them. False when that is unknown. */
 static bool busy_cores(const struct atoll_inner_state *inner, uint32_t node, uint32_t cores, uint64_t *busy)
 {
@@ -40,6 +55,20 @@ static bool busy_cores(const struct atoll_inner_state *inner, uint32_t node, uin
         }
     }
     return true;
+}
+
+/* Bits first … end - 1 that are not set. */
+static uint32_t count_clear(const uint64_t *words, uint32_t first, uint32_t end)
+{
+    uint32_t count = 0;
+
+    while (first < end) {
+        uint32_t bits = MIN(64 - first % 64, end - first);
+        uint64_t valid = bits == 64 ? ~(uint64_t)0 : (((uint64_t)1 << bits) - 1) << first % 64;
+        count += __builtin_popcountll(~words[first / 64] & valid);
+        first += bits;
+    }
+    return count;
 }
 
 static uint32_t count_cores(const uint64_t *words, uint32_t cores)
@@ -85,14 +114,14 @@ static void view_rest(const struct atoll_inner_state *inner, const node_record_t
 {
     node_use_record_t *usage = inner->node_usage ? *inner->node_usage : NULL;
     uint64_t busy[CORE_WORDS];
+    uint32_t cores = node->cores ? MIN(node->tot_cores, CORE_WORDS * 64) : 0;
     uint32_t used = 0, cpus = node->cpus_efctv ? node->cpus_efctv : node->cpus;
     uint64_t memory = node->real_memory > node->mem_spec_limit ? node->real_memory - node->mem_spec_limit : 0;
 
     if (busy_cores(inner, index, node->tot_cores, busy))
         used = count_cores(busy, node->tot_cores);
-    for (uint32_t c = 0; node->cores && c < node->tot_cores && c < CORE_WORDS * 64; c++)
-        if (c / node->cores < ATOLL_MOST_SOCKETS && !(busy[c / 64] >> (c % 64) & 1))
-            out->socket_cpus[c / node->cores] += node->tpc;
+    for (uint32_t s = 0; s < ATOLL_MOST_SOCKETS && s * node->cores < cores; s++)
+        out->socket_cpus[s] = count_clear(busy, s * node->cores, MIN((s + 1) * node->cores, cores)) * node->tpc;
     out->free_cpus = cpus > used * node->tpc ? cpus - used * node->tpc : 0;
     out->free_memory = memory;
     out->flags = ATOLL_NODE_OPEN;
@@ -253,6 +282,8 @@ uint32_t atoll_far_cores(const struct atoll_inner_state *inner, uint32_t gpu_id,
     for (int w = 0; w < CORE_WORDS; w++)
         free_near[w] = near[w] & ~busy[w];
     offset = cr_get_coremap_offset(index);
+    if (offset + node->tot_cores > (uint32_t)bit_size(far)) /* the node changed since the table was built */
+        return UINT32_MAX;
     for (uint32_t c = 0; c < node->tot_cores; c++)
         if (!(near[c / 64] >> (c % 64) & 1))
             bit_set(far, offset + c);

@@ -2,6 +2,7 @@
  * Between the parts of the select plugin that know Slurm's structures:
  *   shim_<version>.c  the symbols that Slurm asks a select plugin for; hands all to an inner plugin
  *   filter.h          what sits between Slurm and the inner plugin (Atoll: decide.c; the benchmark's timer: its own)
+ *   open_glue.c       finds the glue (C++), which holds cluster, placer and counters
  *   decide.c          one job_test: describe, choose, narrow, call, relax
  *   job_view.c        a job record as a wish
  *   node_view.c       a node record as a state; masking its GPUs for one call
@@ -13,6 +14,12 @@
 #include "plugin/slurm/filter.h"
 #include "plugin/slurm/glue.h"
 #include "plugin/slurm/slurm_headers.h"
+
+/* --- open_glue.c --- */
+
+/* The functions of atoll_slurm_glue.so, which lies beside this file (beside what it links to, when it is a link).
+ * NULL, with an error line that says why, when it cannot be used. */
+const struct atoll_glue_api *atoll_open_glue(void);
 
 /* --- job_view.c --- */
 
@@ -47,6 +54,8 @@ struct atoll_inner_state {
     void **node_usage;  /* node_use_record_t ** */
 };
 
+/* Changes when a node is added, removed, renamed or gets other sockets or cores. O(nodes). */
+uint64_t atoll_node_table_hash(void);
 void atoll_view_node(const struct atoll_inner_state *inner, uint32_t gpu_id, uint32_t node, uint32_t expected_gpus,
                      struct atoll_node_state *out);
 /* Marks all free GPUs but `wanted` busy and notes how to undo it. Leaves a node alone whose rows it does

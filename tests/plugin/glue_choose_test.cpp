@@ -224,6 +224,7 @@ TEST_CASE("after loading, choosing and bookkeeping allocate nothing") {
         d.step = ATOLL_STEP_FULL;
         d.own_ns = i;
         atoll_glue_decided(r.glue, &d, 0);
+        atoll_glue_booked(r.glue, i);
         atoll_glue_mark_all(r.glue);
         std::uint32_t node = 0;
         while (atoll_glue_next_dirty(r.glue, &node) != 0) {
@@ -260,8 +261,17 @@ TEST_CASE("decisions are counted and summed up once") {
     CHECK(c.own_p50_ns <= 12000);
     CHECK(c.total_p99_ns >= 1000000);
     CHECK(c.total_p99_ns <= 1200000);
+    CHECK(c.books == 0);
+    for (const std::uint64_t ns : {1000u, 1000u, 50000u}) atoll_glue_booked(r.glue, ns);
+    atoll_glue_counters(r.glue, &c);
+    CHECK(c.books == 3);
+    CHECK(c.books_p50_ns >= 1000);
+    CHECK(c.books_p50_ns <= 1200);
+    CHECK(c.books_p99_ns >= 50000);
+    CHECK(c.books_p99_ns <= 60000);
     r.log.clear();
     atoll_glue_summary(r.glue);
     atoll_glue_summary(r.glue);
     CHECK(r.log.size() == 1);
+    CHECK(r.log[0].text.find("3 changes booked") != std::string::npos);
 }

@@ -183,13 +183,29 @@ TEST_CASE("exceptions stay inside: a log that throws") {
     CHECK(w.load() == 0);
     w.write("atoll.yaml", good_config);
     w.write_cluster(bridge_cluster(4, 2));
-    (void)w.load();
+    CHECK(w.load() == 0);
+    CHECK(atoll_glue_active(w.glue) == 0);  // half loaded is off
     atoll_decision d{};
     d.step = ATOLL_STEP_FULL;
     atoll_glue_decided(w.glue, &d, 1);
     atoll_glue_summary(w.glue);
     w.throwing_log = false;
     CHECK(w.load() == 1);  // and works again afterwards
+}
+
+TEST_CASE("a load that fails inside leaves nothing arranged for another node table in force") {
+    world w;
+    w.table(4);
+    w.write("atoll.yaml", good_config);
+    w.write_cluster(bridge_cluster(4, 2));
+    REQUIRE(w.load() == 1);
+    w.table(2);
+    w.throwing_log = true;
+    CHECK(w.load() == 0);
+    CHECK(atoll_glue_expected_gpus(w.glue, 3) == 0);
+    atoll_choice c{};
+    const auto wish = w.wish(1, 1);
+    CHECK(atoll_glue_choose(w.glue, &wish, &c) == ATOLL_SKIPPED);
 }
 
 TEST_CASE("null and nonsense arguments are harmless") {
@@ -214,6 +230,7 @@ TEST_CASE("null and nonsense arguments are harmless") {
     CHECK(atoll_glue_next_dirty(nullptr, &node) == 0);
     CHECK(atoll_glue_load(w.glue, w.path("atoll.yaml").c_str(), nullptr, 5) == 0);
     CHECK(atoll_glue_load(nullptr, nullptr, nullptr, 0) == 0);
+    atoll_glue_booked(nullptr, 5);
     atoll_glue_summary(nullptr);
     atoll_glue_free(nullptr);
 }
