@@ -138,6 +138,16 @@ private:
     std::vector<std::size_t> weights_;
 };
 
+// A class carries one time a layer, its latest: when each pair was measured stays in the node files.
+void date_layers(node_class& c) {
+    for (auto& layer : c.layers) {
+        std::int64_t latest = 0;
+        for (const auto& cell : layer.cells.cells()) latest = std::max(latest, cell.time);
+        for (auto& cell : layer.cells.cells())
+            if (cell.present()) cell.time = latest;
+    }
+}
+
 void strip_identities(node_class& c) {
     for (auto& g : c.gpus) g.uuid.clear();
     for (auto& n : c.nics) n.guid.clear();
@@ -264,6 +274,7 @@ result<merge_output> merge(std::span<const merge_input> inputs, fabric_descripti
             made_class m{std::move(members), 0, made.size(), {}};
             node_class c = maker.median(m.members);
             strip_identities(c);
+            date_layers(c);
             m.base = c.name;
             c.name = free_name(m.base, taken);
             cluster_description::nodes_of_class group{c.name, {}};

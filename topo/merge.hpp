@@ -23,11 +23,10 @@ struct merge_output {
 };
 
 // Nodes fall into one class when they have the same devices (count, model, NUMA, links, nearest NIC of
-// each GPU) and every cost within 5 % of the class median; the class then carries the median of each cell,
-// no uuid and no guid. A node that differs becomes a class of its own, with a finding that names the
-// device pair and both figures. Class names: the hardware's own name, with "-2", "-3" … when taken.
-// Fails with bad_input when there is no input, a host appears twice, or a hardware fails check().
-// O(nodes × cells).
+// each GPU) and every cost within 5 % of the class median; the class then carries the median of each cell, one time a
+// layer (the latest), no uuid and no guid. A node that differs becomes a class of its own, with a finding that names
+// the device pair and both figures. Class names: the hardware's own name, with "-2", "-3" … when taken. Fails with
+// bad_input when there is no input, a host appears twice, or a hardware fails check(). O(nodes × cells).
 [[nodiscard]] result<merge_output> merge(std::span<const merge_input> inputs, fabric_description fabric,
                                          std::string cluster_name);
 

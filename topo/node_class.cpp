@@ -16,15 +16,6 @@
 namespace topo {
 namespace {
 
-std::size_t endpoints(const node_class& c, endpoint e) {
-    switch (e) {
-        case endpoint::gpu: return c.gpus.size();
-        case endpoint::nic: return c.nics.size();
-        case endpoint::host: return std::max<std::size_t>(c.numa.size(), 1);  // NUMA unknown: the host as one
-    }
-    return 0;
-}
-
 std::string endpoint_name(const node_class& c, endpoint e, std::size_t i) {
     switch (e) {
         case endpoint::gpu: return shown(c.gpus[i].name);
@@ -76,11 +67,11 @@ void check_devices(const node_class& c, findings& out) {
 void check_layer(const node_class& c, const cost_layer& layer, findings& out) {
     const std::string where = "class " + shown(c.name);
     const std::string title = std::string(name_of(layer.by)) + " layer";
-    if (layer.cells.rows() != endpoints(c, layer.from) || layer.cells.columns() != endpoints(c, layer.to)) {
+    if (layer.cells.rows() != c.endpoints(layer.from) || layer.cells.columns() != c.endpoints(layer.to)) {
         fault(out, where,
               title + " is " + std::to_string(layer.cells.rows()) + " × " + std::to_string(layer.cells.columns()) +
-                  ", the class needs " + std::to_string(endpoints(c, layer.from)) + " × " +
-                  std::to_string(endpoints(c, layer.to)),
+                  ", the class needs " + std::to_string(c.endpoints(layer.from)) + " × " +
+                  std::to_string(c.endpoints(layer.to)),
               "give one row a source and one column a destination");
         return;
     }
@@ -99,6 +90,15 @@ void check_layer(const node_class& c, const cost_layer& layer, findings& out) {
 }
 
 }  // namespace
+
+std::size_t node_class::endpoints(endpoint e) const noexcept {
+    switch (e) {
+        case endpoint::gpu: return gpus.size();
+        case endpoint::nic: return nics.size();
+        case endpoint::host: return std::max<std::size_t>(numa.size(), 1);  // NUMA unknown: the host as one
+    }
+    return 0;
+}
 
 const cost_layer* node_class::layer(endpoint from, endpoint to, engine by) const noexcept {
     for (const auto& l : layers)

@@ -78,6 +78,9 @@ struct node_class {
     // The CPU-bearing NUMA nodes of `mask`, most GPUs first (ties: lower id); empty when all unknown.
     [[nodiscard]] std::vector<int> numa_of(gpu_mask mask) const;
 
+    // How many rows or columns a layer has for that endpoint; host: at least 1. O(1).
+    [[nodiscard]] std::size_t endpoints(endpoint e) const noexcept;
+
     friend bool operator==(const node_class&, const node_class&) = default;
 };
 

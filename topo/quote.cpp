@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topo/quote.hpp"
 
+#include "topo/utf8.hpp"
+
 namespace topo {
 namespace {
 
-// The bytes of the UTF-8 character that `s` begins with; 0 when it is none, or a C1 control.
+// The bytes of the character that `s` begins with; 0 when a terminal should not see it.
 std::size_t character(std::string_view s) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
-    const unsigned char lead = byte(0);
-    if (lead < 0x80) return lead < 0x20 || lead == 0x7f ? 0 : 1;
-    const std::size_t length = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || s.size() < length) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((byte(i) & 0xc0) != 0x80) return 0;
-    // Overlong forms, surrogates, above U+10FFFF, and U+0080 … U+009F.
-    const unsigned char next = byte(1);
-    const bool refused = (lead == 0xe0 && next < 0xa0) || (lead == 0xed && next > 0x9f) ||
-                         (lead == 0xf0 && next < 0x90) || (lead == 0xf4 && next > 0x8f) ||
-                         (lead == 0xc2 && next < 0xa0);
-    return refused ? 0 : length;
+    const auto lead = static_cast<unsigned char>(s[0]);
+    if (lead < 0x20 || lead == 0x7f) return 0;
+    const bool c1 = s.size() > 1 && lead == 0xc2 && static_cast<unsigned char>(s[1]) < 0xa0;  // U+0080 … U+009F
+    return c1 ? 0 : utf8_length(s);
 }
 
 }  // namespace

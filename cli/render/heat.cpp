@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 
+#include "cli/render/summary.hpp"
 #include "cli/render/text.hpp"
 
 namespace cli::render {
@@ -70,7 +71,9 @@ void mark_odd(const topo::node_class& h, const topo::cost_layer& layer, quantity
             const double value = value_of(layer.cells(r, c), what);
             t.cells(r, c).odd = what == quantity::latency ? value > high_latency * found->second
                                                           : value < low_bandwidth * found->second;
-            t.odd += t.cells(r, c).odd;
+            if (!t.cells(r, c).odd) continue;
+            t.cells(r, c).usual = found->second;
+            ++t.odd;
         }
 }
 
@@ -175,6 +178,31 @@ std::string tip_of(const topo::node_class& hardware, const topo::cost_layer& lay
     if (c.samples > 0) text += fmt::format(", {} samples", c.samples);
     if (c.spread > 0) text += fmt::format(", ±{:.1f} %", c.spread * 100);
     return text;
+}
+
+topo::findings odd_pairs(const topo::node_class& h, const std::string& title) {
+    topo::findings out;
+    std::size_t found = 0;
+    for (const topo::cost_layer& layer : h.layers) {
+        if (!used_by_placement(h, layer)) continue;
+        const heat_table t = heat_of(h, layer, quantity::bandwidth);
+        for (std::size_t r = 0; r < t.cells.rows(); ++r)
+            for (std::size_t c = 0; c < t.cells.columns(); ++c) {
+                const heat_cell& cell = t.cells(r, c);
+                if (!cell.odd || ++found > odd_listed) continue;
+                const topo::link* l = link_of(h, layer, r, c);
+                out.push_back({topo::severity::warning, title,
+                               fmt::format("{} → {} ({}) {} GB/s where {} GB/s is usual{}", t.rows[r], t.columns[c],
+                                           topo::name_of(layer.by), cell.text, short_number(cell.usual),
+                                           l == nullptr ? "" : " over " + topo::text_of(*l)),
+                               "check that link"});
+            }
+    }
+    if (found > odd_listed)
+        out.push_back({topo::severity::warning, title,
+                       fmt::format("{} like these", counted(found - odd_listed, "more pair is", "more pairs are")),
+                       "the heat map marks them all"});
+    return out;
 }
 
 std::string text_of(const heat_table& t, const style& s) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/render/style.hpp"
+#include "topo/finding.hpp"
 #include "topo/matrix.hpp"
 #include "topo/node_class.hpp"
 
@@ -19,6 +20,7 @@ struct heat_cell {
     double goodness = 0;  // 0 slowest … 1 fastest of the table
     bool present = false;
     bool odd = false;  // clearly worse than the cells of the same link class
+    double usual = 0;  // median of those cells where odd
 };
 
 struct heat_table {
@@ -46,6 +48,11 @@ struct heat_table {
 // "GPU0 → GPU1: 371 GB/s, 2.10 µs, NV18; measured, 45 samples, ±1.2 %". Only for a present cell.
 [[nodiscard]] std::string tip_of(const topo::node_class& hardware, const topo::cost_layer& layer, std::size_t from,
                                  std::size_t to);
+
+// A warning for each pair whose bandwidth is odd in a layer that placement uses, at most `odd_listed`, and one
+// that counts the rest. A slow cable shows here even when nobody compares this node with others. O(cells log cells).
+inline constexpr std::size_t odd_listed = 8;
+[[nodiscard]] topo::findings odd_pairs(const topo::node_class& hardware, const std::string& title);
 
 // Names of the rows or columns of a layer.
 [[nodiscard]] std::vector<std::string> names_of(const topo::node_class& hardware, topo::endpoint kind);

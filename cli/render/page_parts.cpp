@@ -14,6 +14,8 @@
 namespace cli::render {
 namespace {
 
+constexpr std::size_t short_cell = 24;  // columns; such a cell of a table stays on one line
+
 int step_of(double goodness) { return static_cast<int>(std::clamp(goodness, 0.0, 1.0) * (heat_steps - 1) + 0.5); }
 
 std::string step_rules() {
@@ -88,7 +90,8 @@ std::string data_table(std::string_view caption, const std::vector<std::string>&
     out += "</tr></thead>\n<tbody>\n";
     for (const auto& row : rows) {
         out += "<tr>";
-        for (const std::string& cell : row) out += fmt::format("<td>{}</td>", html(cell));
+        for (const std::string& cell : row)
+            out += fmt::format("<td{}>{}</td>", columns(cell) <= short_cell ? " class=\"short\"" : "", html(cell));
         out += "</tr>\n";
     }
     return out + "</tbody></table></div>\n";

@@ -54,7 +54,8 @@ caption{text-align:left;font-weight:600;padding:0 0 6px;white-space:nowrap}
 caption small{font-weight:400;color:var(--soft)}
 table.data{width:100%;font-size:14px}
 table.data th{text-align:left;color:var(--soft);font-weight:600;font-size:12.5px;border-bottom:1px solid var(--line);padding:4px 14px 4px 0;white-space:nowrap}
-table.data td{border-bottom:1px solid var(--line);padding:5px 14px 5px 0;overflow-wrap:anywhere}
+table.data td{border-bottom:1px solid var(--line);padding:5px 14px 5px 0;overflow-wrap:break-word;min-width:0}
+table.data td.short{white-space:nowrap}
 table.data tr:last-child td{border-bottom:0}
 .maps{display:flex;flex-wrap:wrap;gap:22px 34px;align-items:flex-start}
 .maps>.scroll{max-width:100%}
@@ -68,7 +69,7 @@ table.heat td.odd{box-shadow:inset 0 0 0 2.5px var(--odd);font-weight:700}
 table.heat td[data-tip]:hover{outline:2px solid var(--ink);outline-offset:-1px}
 table.heat tr:hover th[scope=row]{color:var(--ink);font-weight:700}
 table.heat td[data-tip]:hover::after{content:attr(data-tip);position:fixed;left:50%;bottom:18px;transform:translateX(-50%);z-index:9;
-background:var(--ink);color:var(--bg);padding:8px 14px;border-radius:8px;font-size:14px;font-weight:500;max-width:92vw;white-space:normal;pointer-events:none}
+background:var(--ink);color:var(--bg);padding:8px 14px;border-radius:8px;font-size:14px;font-weight:500;width:max-content;max-width:92vw;white-space:normal;pointer-events:none}
 .scale{display:flex;align-items:center;gap:6px;color:var(--soft);font-size:12.5px;margin:6px 0 0}
 .scale i{width:14px;height:12px;display:inline-block}
 .scale i:first-of-type{border-radius:3px 0 0 3px}.scale i:last-of-type{border-radius:0 3px 3px 0}.scale span.bar{display:inline-flex}

@@ -89,8 +89,13 @@ layout arrange(const topo::node_class& h) {
         c.width = std::max({static_cast<double>(c.gpus.size()) * slot, static_cast<double>(c.nics.size()) * slot,
                             2.2 * slot}) +
                   16;
+        // Where each GPU has a NIC of its own they stand one above the other, the spare NICs beside them.
+        const bool paired = std::equal(c.gpus.begin(), c.gpus.end(), c.nics.begin(),
+                                       c.nics.begin() + std::min(c.gpus.size(), c.nics.size()),
+                                       [&](std::size_t g, std::size_t n) { return nearest[g] == static_cast<int>(n); });
         auto spread = [&](const std::vector<std::size_t>& ids, std::vector<double>& to) {
-            const double start = c.x + (c.width - static_cast<double>(ids.size()) * slot) / 2 + slot / 2;
+            const std::size_t slots = paired ? std::max(c.gpus.size(), c.nics.size()) : ids.size();
+            const double start = c.x + (c.width - static_cast<double>(slots) * slot) / 2 + slot / 2;
             for (std::size_t i = 0; i < ids.size(); ++i) to[ids[i]] = start + static_cast<double>(i) * slot;
         };
         spread(c.gpus, l.gpu_x);

@@ -97,6 +97,7 @@ topo::result<subject> subject_of(const options& o, loaded from) {
             if (!taken) return taken.failure();
         }
     }
+    for (const auto& [h, view] : s.classes) add_missing(s.notes, render::odd_pairs(h, view.title));
     if (o.class_name.empty()) return s;
     std::string known;
     std::erase_if(s.classes, [&](const auto& c) {

@@ -35,7 +35,7 @@ private:
 // No shell is between: words arrive as they are. `input` is standard input. `environment` is added to a
 // bare one (PATH only, so that NO_COLOR or the locale of the caller changes nothing). At most 120 s.
 [[nodiscard]] ran run_atoll(const std::vector<std::string>& words, const std::string& input = {},
-                        const std::vector<std::string>& environment = {});
+                            const std::vector<std::string>& environment = {});
 // Any program of the system the same way.
 [[nodiscard]] ran program(const std::vector<std::string>& words, const std::string& input = {},
                           const std::vector<std::string>& environment = {});

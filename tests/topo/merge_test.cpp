@@ -58,11 +58,18 @@ TEST_CASE("equal nodes become one class with median costs and no identity") {
     CHECK(parse_cluster(write_cluster(out.cluster), "c.yaml"));
 }
 
-TEST_CASE("one node alone keeps its costs") {
-    const auto in = calibrated("g1");
-    auto out = merged({in});
+TEST_CASE("one node alone keeps its costs, with one time a layer") {
+    auto in = calibrated("g1");
     auto hardware = in.node.hardware;
     for (auto& g : hardware.gpus) g.uuid.clear();
+    for (std::size_t i = 0; i < in.node.hardware.layers.size(); ++i) {
+        std::int64_t now = 1'790'000'000;
+        for (auto& cell : in.node.hardware.layers[i].cells.cells())
+            if (cell.present()) cell.time = ++now;
+        for (auto& cell : hardware.layers[i].cells.cells())
+            if (cell.present()) cell.time = now;
+    }
+    auto out = merged({in});
     for (const auto& l : hardware.layers)
         CHECK(std::count(out.cluster.classes[0].layers.begin(), out.cluster.classes[0].layers.end(), l) == 1);
     out.cluster.classes[0].layers = hardware.layers;

@@ -74,7 +74,7 @@ TEST_CASE("wrong node files are refused with line and remedy") {
     refuse(with(good, "\"level\": \"warning\"", "\"level\": \"bad\""), "n.json:", "'bad'");
     refuse(good + "{}", "n.json:", "JSON");
     refuse("{\"apiVersion\": " + std::string(100000, '[') + "}", "n.json:1", "deeper than 64");
-    refuse(std::string("{\"host\": \"\xff\xfe\"}"), "n.json:1", "JSON");
+    refuse(std::string("{\"host\": \"\xff\xfe\"}"), "n.json:1", "byte 0xff is no UTF-8");
     // A line is named also when a number is the last thing in it.
     refuse(with(good, "\"threads_per_core\": 2", "\"threads_per_core\":\n\n9999999\n"), "n.json:11", "9999999");
 }

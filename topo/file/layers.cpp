@@ -22,10 +22,6 @@ endpoint as_endpoint(const value* v, const std::string& title, faults& out) {
     return endpoint::gpu;
 }
 
-std::size_t endpoints(const node_class& c, endpoint e) {
-    return e == endpoint::gpu ? c.gpus.size() : e == endpoint::nic ? c.nics.size() : c.numa.size();
-}
-
 // One property of all cells: a scalar when they agree, else a table. `set` gets (cell, value).
 template <class Set>
 void read_property(fields& f, std::string_view key, cost_layer& layer, faults& out, Set set) {
@@ -143,7 +139,7 @@ void to_layer(const value& v, node_class& c, faults& out) {
     }
     f.read("loaded", layer.loaded);
     if (out.any()) return;
-    layer.cells = matrix<cost>(endpoints(c, layer.from), endpoints(c, layer.to));
+    layer.cells = matrix<cost>(c.endpoints(layer.from), c.endpoints(layer.to));
     const std::size_t filled = layer.cells.cells().size() - (layer.from == layer.to ? layer.cells.rows() : 0);
     if (filled > 0)
         for (const char* key : {"source", "gb_per_s", "alpha_us"}) (void)f.need(key);

@@ -10,7 +10,7 @@
 namespace topo::file {
 
 // limit over max_file_bytes, bad_input for empty text and for control characters other than tab and
-// line ends (binary content, UTF-16), with the line. O(length).
+// line ends (binary content, UTF-16) and for bytes that are no UTF-8, with the line. O(length).
 [[nodiscard]] result<done> check_text(std::string_view text, const std::string& file);
 
 }  // namespace topo::file
