@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Speed of choosing: subsets inside a node, nodes of a cluster of 10,240. docs/measuring-placement.md has commands and
+// Speed of choosing: subsets inside a node, nodes of a cluster of 10,240. docs/measuring.md has commands and
 // results.
 #include <benchmark/benchmark.h>
 

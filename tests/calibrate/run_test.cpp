@@ -77,7 +77,7 @@ TEST_CASE("every model: a node that passes its checks, all simulated, true to ±
 TEST_CASE("200 seeds: bandwidth within 2 %, and within the stated interval for nearly all cells") {
     const auto model = model_named("dgx1-v100");
     std::size_t cells = 0, covered = 0;
-    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (std::uint64_t seed = 1; seed <= testing::seeds(200); ++seed) {
         auto m = testing::simulated("dgx1-v100", seed);
         const auto out = testing::calibrated(*m, {true, false, false});
         for (const auto& r : out.cells) {

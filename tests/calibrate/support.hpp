@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,15 @@
 #include "calibrate/simulated.hpp"
 
 namespace testing {
+
+// How many of `n` seeds a test tries: a sanitizer looks at memory, for which a fifth of them is enough.
+constexpr std::uint64_t seeds(std::uint64_t n) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return n / 5;
+#else
+    return n;
+#endif
+}
 
 inline std::unique_ptr<calibrate::machine> simulated(const std::string& model, std::uint64_t seed,
                                                      const std::vector<std::string>& faults = {}) {

@@ -34,7 +34,7 @@ std::string hostile_cluster() {
         for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
             text.replace(at, what.size(), by);
     };
-    replace("name: a100-pcie-bridges\n", "name: '</title><script>document.title=\"owned\"</script>'\n");
+    replace("\nname: a100-pcie-bridges\n", "\nname: '</title><script>document.title=\"owned\"</script>'\n");
     replace("model: NVIDIA A100 80GB PCIe", "model: '\"><img src=x onerror=\"document.title=1\">'");
     replace("name: mlx5_0", "name: '<svg onload=\"document.title=1\">'");
     replace("leaf[1-2]", "leaf1,leaf2");
