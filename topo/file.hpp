@@ -24,8 +24,13 @@ inline constexpr std::size_t max_file_bytes = 64u << 20;  // readers refuse more
 [[nodiscard]] result<std::string> read_file(const std::string& path, std::size_t max_bytes = max_file_bytes);
 
 // Atomic: temp file beside it, fsync, rename, fsync of the folder; on failure the old file stands
-// and no temp file is left. "-" writes to standard output.
+// and no temp file is left. A symbolic link stays: the file it names is made or replaced. "-" writes to
+// standard output. Fails with io; the error's place is the path.
 [[nodiscard]] result<done> write_file(const std::string& path, std::string_view text);
+
+// Whether write_file would work now, for callers with long work before it: makes a temp file beside
+// `path` and removes it. Fails as write_file. Space is not looked at.
+[[nodiscard]] result<done> check_writable(const std::string& path);
 
 // Readers of text; `file` is only used as the place of errors ("file:line").
 // Unknown keys, wrong types, NaN, negative or missing costs, wrong shapes, duplicate names, a deeper

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -39,18 +41,13 @@ struct options {
 
 class bar_observer final : public calibrate::observer {
 public:
-    explicit bar_observer(const console& out) : out_(out), bar_(stderr, out.err()) {}
+    explicit bar_observer(const console& out) : bar_(stderr, out.err()) {}
     void on_progress(const calibrate::progress& now) override {
         bar_.update(now.done, now.total, now.seconds_left, now.what);
-    }
-    void on_finding(const topo::finding& f) override {
-        if (f.level != topo::severity::info)
-            bar_.line(out_.err().yellow("found:") + " " + render::printable(f.message()));
     }
     void finish() { bar_.finish(); }
 
 private:
-    const console& out_;
     render::progress_bar bar_;
 };
 
@@ -86,6 +83,7 @@ exit_code show_plan(const console& out, const options& o, const calibrate::plan&
 }
 
 exit_code stopped(const console& out, const options& o, const calibrate::run_output& got, const std::string& log) {
+    out.report(got.node.notes);
     out.say(out.err().yellow("stopped:") +
             fmt::format(" {} of {} costs were measured; no node file was written", got.done, got.total));
     if (log.empty())
@@ -147,25 +145,47 @@ exit_code no_backend(const console& out) {
                     "use --simulate MODEL (" + names + "), or read costs of another tool with atoll import", failed);
 }
 
+// What would fail at the end of a long run fails before it.
+exit_code check_files(const console& out, const options& o, destination to, const std::string& log) {
+    if (!o.resume.empty() && !o.log.empty() && o.resume != o.log)
+        return out.fail("--log", "and --resume name two different logs",
+                        "leave out --log: --resume goes on with its log");
+    if (!o.resume.empty()) {
+        const auto text = topo::read_file(o.resume);
+        if (!text && text.failure().code == topo::errc::missing)
+            return out.fail("--resume " + o.resume, "there is no such log, so there is nothing to go on with",
+                            "name the log of the run that was stopped, or leave out --resume to measure all");
+        if (!text) return out.fail(text.failure());
+        if (std::count(text->begin(), text->end(), '\n') < 2)  // the first line names the machine
+            out.report({{topo::severity::info, o.resume, "the log holds no finished cost: all are measured", ""}});
+    }
+    if (to != destination::file) return done;
+    std::error_code absent;
+    if (!log.empty() && (log == o.output || std::filesystem::equivalent(log, o.output, absent)))
+        return out.fail("-o " + o.output, "the node file and the log are one file", "name two different files");
+    if (const auto writable = topo::check_writable(o.output); !writable) return out.fail(writable.failure());
+    return done;
+}
+
 int run(const options& o) {
     const console out = o.common.make_console();
     if (o.list) return list_models(out, o.common.as_json);
     if (o.model.empty()) return no_backend(out);
     const auto to = destination_of(o.output, o.common.as_json);
     if (!to) return out.fail(to.failure());
-    if (!o.resume.empty() && !o.log.empty() && o.resume != o.log)
-        return out.fail("--log", "and --resume name two different logs",
-                        "leave out --log: --resume goes on with its log");
     auto machine = calibrate::make_simulated(o.model, o.seed, o.faults, o.real_time);
     if (!machine) return out.fail(machine.failure());
     auto plan = calibrate::make_plan(**machine, parts_of(o));
     if (!plan) return out.fail(plan.failure());
     if (o.dry_run) return show_plan(out, o, *plan);
 
+    // With -o there is always a log, so that a stopped run can go on; it goes when the node file stands, unless --log
+    // asks for it.
+    const bool to_file = *to == destination::file;
+    const std::string log = !o.resume.empty() ? o.resume : !o.log.empty() || !to_file ? o.log : o.output + ".log";
+    const bool log_goes = to_file && o.log.empty();
+    if (const exit_code code = check_files(out, o, *to, log); code != done) return code;
     const stop_signal stop;
-    // With -o there is always a log, so that a stopped run can go on; it goes when the node file stands.
-    const bool own_log = o.resume.empty() && o.log.empty() && *to == destination::file;
-    const std::string log = !o.resume.empty() ? o.resume : own_log ? o.output + ".log" : o.log;
     const calibrate::run_options how{.seed = o.seed,
                                      .tool = tool_name("calibrate"),
                                      .log_path = log,
@@ -176,10 +196,14 @@ int run(const options& o) {
     bar_observer watcher(out);
     const auto got = calibrate::run_node(**machine, *plan, how, watcher);
     watcher.finish();
-    if (!got) return out.fail(got.failure());
+    if (!got) {
+        if (log_goes && o.resume.empty() && got.failure().code == topo::errc::refused)
+            unlink(log.c_str());  // nothing was measured
+        return out.fail(got.failure());
+    }
     if (!got->complete) return stopped(out, o, *got, log);
     const exit_code code = finish(out, o, *got, *to);
-    if (code == done && own_log) unlink(log.c_str());
+    if (code == done && log_goes) unlink(log.c_str());
     return code;
 }
 
@@ -232,7 +256,8 @@ void add_calibrate(command_tree& tree) {
                .files = true},
               o->log)
         .text({.names = "--resume",
-               .help = "Take the finished costs of this log and go on",
+               .help =
+                   "Take the finished costs of this log and go on (it goes when -o FILE stands, unless --log names it)",
                .type = "LOG",
                .files = true},
               o->resume)

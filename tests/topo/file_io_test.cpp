@@ -58,6 +58,45 @@ TEST_CASE("a link stays a link, its target is replaced") {
     CHECK(t.entries() == 2);
 }
 
+TEST_CASE("a link to a file that is not there yet stays a link, its target is made") {
+    const temp_folder t;
+    fs::create_directory(t.at("far"));
+    fs::create_symlink("far/real", t.at("second"));
+    fs::create_symlink("second", t.at("link"));
+    REQUIRE(write_file(t.at("link"), "new"));
+    CHECK(fs::is_symlink(t.at("link")));
+    CHECK(fs::is_symlink(t.at("second")));
+    CHECK(*read_file(t.at("far/real")) == "new");
+    CHECK(t.entries() == 3);
+    fs::create_symlink("no/such/folder/real", t.at("lost"));
+    const auto lost = write_file(t.at("lost"), "x");
+    REQUIRE_FALSE(lost);
+    CHECK(lost.failure().where == t.at("no/such/folder/real"));
+    CHECK(fs::is_symlink(t.at("lost")));
+    fs::create_symlink("round", t.at("round"));
+    CHECK_FALSE(write_file(t.at("round"), "x"));
+    CHECK(fs::is_symlink(t.at("round")));
+}
+
+TEST_CASE("whether a file could be written is told without leaving anything") {
+    const temp_folder t;
+    CHECK(check_writable(t.at("new")));
+    CHECK(t.entries() == 0);
+    REQUIRE(write_file(t.at("old"), "old"));
+    CHECK(check_writable(t.at("old")));
+    CHECK(*read_file(t.at("old")) == "old");
+    CHECK(check_writable("/dev/null"));
+    CHECK(check_writable("-"));
+    for (const char* name : {"", "no/file", "old/file"}) {
+        CAPTURE(name);
+        const auto got = check_writable(t.at(name));
+        REQUIRE_FALSE(got);
+        CHECK(got.failure().code == errc::io);
+        CHECK_FALSE(got.failure().remedy.empty());
+    }
+    CHECK(t.entries() == 1);
+}
+
 TEST_CASE("devices are written to, never replaced") {
     REQUIRE(write_file("/dev/null", "gone"));
     CHECK(fs::is_character_file("/dev/null"));

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "topo/file.hpp"
@@ -106,6 +108,38 @@ result<done> replace_file(const std::string& path, std::string_view text, const 
     return done{};
 }
 
+// The file a path names, through every symbolic link, also one that names a file that is not there yet.
+struct target {
+    std::string path;
+    std::optional<struct stat> old;  // of the file that is there
+    bool special = false;            // a device or pipe: written to, never replaced
+};
+
+result<target> target_of(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) == 0) {
+        if (S_ISDIR(info.st_mode)) return failed(path, "writing", EISDIR);
+        if (!S_ISREG(info.st_mode)) return target{path, info, true};
+        char* real = ::realpath(path.c_str(), nullptr);
+        if (real == nullptr) return failed(path, "resolving", errno);
+        target out{real, info, false};
+        std::free(real);
+        return out;
+    }
+    if (errno != ENOENT) return failed(path, "writing", errno);
+    target out{path, {}, false};
+    constexpr int most_links = 40;  // as the kernel
+    for (int i = 0; i < most_links; ++i) {
+        if (::lstat(out.path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return out;
+        char name[PATH_MAX];
+        const ssize_t length = ::readlink(out.path.c_str(), name, sizeof name);
+        if (length < 0 || length == sizeof name) return failed(path, "resolving", length < 0 ? errno : ENAMETOOLONG);
+        const std::string next(name, static_cast<std::size_t>(length));
+        out.path = next.starts_with('/') ? next : folder_of(out.path) + "/" + next;
+    }
+    return failed(path, "resolving", ELOOP);
+}
+
 }  // namespace
 
 result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
@@ -136,21 +170,23 @@ result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
 
 result<done> write_file(const std::string& path, std::string_view text) {
     if (path == "-") return write_all(STDOUT_FILENO, text, "standard output");
-    struct stat old {};
-    const bool exists = ::stat(path.c_str(), &old) == 0;
-    if (exists && S_ISDIR(old.st_mode)) return failed(path, "writing", EISDIR);
-    if (exists && !S_ISREG(old.st_mode)) {  // a device or pipe is written to, never replaced
-        const descriptor out(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-        if (out.get() < 0) return failed(path, "opening", errno);
-        return write_all(out.get(), text, path);
-    }
-    if (!exists) return replace_file(path, text, nullptr);
-    // A symbolic link stays: the file it names is replaced.
-    char* real = ::realpath(path.c_str(), nullptr);
-    if (real == nullptr) return failed(path, "resolving", errno);
-    const std::string target = real;
-    std::free(real);
-    return replace_file(target, text, &old);
+    auto to = target_of(path);
+    if (!to) return to.failure();
+    if (!to->special) return replace_file(to->path, text, to->old ? &*to->old : nullptr);
+    const descriptor out(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (out.get() < 0) return failed(path, "opening", errno);
+    return write_all(out.get(), text, path);
+}
+
+result<done> check_writable(const std::string& path) {
+    if (path == "-") return done{};
+    auto to = target_of(path);
+    if (!to) return to.failure();
+    if (to->special) return ::access(path.c_str(), W_OK) == 0 ? result<done>(done{}) : failed(path, "opening", errno);
+    temp_guard temp;
+    const descriptor out(create_beside(to->path, temp.path));
+    if (out.get() < 0) return failed(to->path, "creating a temporary file beside it", errno);
+    return done{};
 }
 
 }  // namespace topo
