@@ -50,6 +50,12 @@ void check_devices(const node_class& c, findings& out) {
                   "keep one of them");
         if (numa < unknown_numa)
             fault(out, where, "NUMA node " + std::to_string(numa) + " of " + shown(name), "use -1 for unknown");
+        // Without any NUMA node the class does not know them; a device may still name its own.
+        else if (numa != unknown_numa && !c.numa.empty() &&
+                 std::none_of(c.numa.begin(), c.numa.end(), [numa](const numa_node& n) { return n.id == numa; }))
+            fault(out, where,
+                  "NUMA node " + std::to_string(numa) + " of " + shown(name) + " is not in the numa list of the class",
+                  "add it there (without cpus when it has none), or use -1 for unknown");
     };
     for (const auto& g : c.gpus) device(g.name, g.pci, g.numa);
     for (const auto& n : c.nics) device(n.name, n.pci, n.numa);

@@ -85,7 +85,8 @@ struct node_class {
 };
 
 // Checks everything a reader must be sure of: device counts and unique names, matrix shapes, every
-// off-diagonal cell present and valid, no duplicate layer, NUMA ids. Each fault is a finding of
+// off-diagonal cell present and valid, no duplicate layer, NUMA ids, and that the NUMA node of a device
+// is unknown or in `numa` (unless that is empty). Each fault is a finding of
 // severity error with the class, device or pair as its place. O(cells).
 [[nodiscard]] findings check(const node_class& hardware);
 

@@ -45,6 +45,21 @@ TEST_CASE("every fault of a class is named") {
     c.gpus[0].numa = -2;
     CHECK(names_fault(c, "NUMA node -2"));
     c = good;
+    c.gpus[5].numa = 7;
+    CHECK(names_fault(c, "NUMA node 7 of GPU5 is not in the numa list"));
+    c = good;
+    c.nics[2].numa = 2;
+    CHECK(names_fault(c, "NUMA node 2 of mlx5_2 is not in the numa list"));
+    c.numa.push_back({2, {}});  // memory only
+    CHECK_FALSE(names_fault(c, "NUMA node 2"));
+    c = good;
+    c.gpus[0].numa = c.nics[0].numa = unknown_numa;
+    CHECK(check(c).empty());
+    c = good;
+    c.gpus[0].numa = 7;
+    c.numa.clear();  // unknown: nothing to hold the 7 against
+    CHECK_FALSE(names_fault(c, "NUMA node"));
+    c = good;
     c.numa[1].id = 0;
     CHECK(names_fault(c, "NUMA node 0"));
     c = good;
