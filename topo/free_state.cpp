@@ -15,8 +15,8 @@ using namespace file;
 void read_line(const std::string& hosts, const value& gpus, const cluster& c, free_state& state, faults& out) {
     const auto names = expand_hostlist(hosts);
     if (!names)
-        return out.report(gpus.line, fmt::format("'{}': {}", shown(hosts), names.failure().what),
-                          names.failure().remedy, names.failure().code);
+        return out.report(gpus.line, hostlist_fault(hosts, names.failure()), names.failure().remedy,
+                          names.failure().code);
     if (gpus.is == kind::null)
         return out.report(gpus.line, fmt::format("{} has no list of GPUs", shown(hosts)), "write 0-7, or [] for none");
     const id_set set = as_ids(gpus, fmt::format("free GPUs of {}", shown(hosts)), out);

@@ -100,6 +100,12 @@ struct split_name {
     std::string_view digits;
 };
 
+// Whether two numbers may stand in one bracket, and in one range: of one width, or both without leading zeros.
+bool alike(std::string_view a, std::string_view b) {
+    const auto plain = [](std::string_view digits) { return digits.size() == 1 || digits.front() != '0'; };
+    return !b.empty() && !a.empty() && (a.size() == b.size() || (plain(a) && plain(b)));
+}
+
 split_name split(std::string_view name) {
     std::size_t at = name.size();
     while (at > 0 && name[at - 1] >= '0' && name[at - 1] <= '9' && name.size() - at < 18) --at;
@@ -137,24 +143,22 @@ std::string compress_hostlist(std::span<const std::string> names) {
             out += names[i++];
             continue;
         }
-        // One bracket holds the run of names with this head and this width.
+        // One bracket holds the run of names with this head whose numbers have one width or no leading zeros.
         std::string body;
-        std::size_t items = 0;
         const std::size_t begin = i;
         while (i < names.size()) {
             const split_name first = split(names[i]);
-            if (first.head != lead.head || first.digits.size() != lead.digits.size()) break;
+            if (first.head != lead.head || !alike(first.digits, lead.digits)) break;
             std::uint64_t last = number(first.digits);
             std::size_t end = i + 1;
             while (end < names.size()) {
                 const split_name next = split(names[end]);
-                if (next.head != lead.head || next.digits.size() != lead.digits.size() ||
-                    number(next.digits) != last + 1)
+                if (next.head != lead.head || !alike(next.digits, first.digits) || number(next.digits) != last + 1)
                     break;
                 ++last;
                 ++end;
             }
-            if (items++ > 0) body += ',';
+            if (i > begin) body += ',';
             body += first.digits;
             if (end - i > 1) body += '-' + padded(last, first.digits.size());
             i = end;
@@ -165,6 +169,10 @@ std::string compress_hostlist(std::span<const std::string> names) {
             out.append(lead.head).append("[").append(body).append("]");
     }
     return out;
+}
+
+std::string hostlist_fault(std::string_view list, const error& why) {
+    return "'" + shown(list) + "'" + (why.where.empty() ? "" : ", " + why.where) + ": " + why.what;
 }
 
 }  // namespace topo

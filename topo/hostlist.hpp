@@ -20,9 +20,12 @@ inline constexpr std::size_t max_hosts = 1u << 20;  // more is a typing error
 [[nodiscard]] result<std::vector<std::string>> expand_hostlist(std::string_view text);
 
 // The shortest list this writer finds, keeping the order of first appearance by prefix: names that
-// differ in their last number only are joined ("g1","g2","g4" → "g[1-2,4]"). Numbers of a range all
-// have one width. expand(compress(x)) gives the names of x in the order of x for any x (a break in
-// order starts a new item). O(total length).
+// differ in their last number only are joined ("g1","g2","g4" → "g[1-2,4]"). The numbers of a bracket
+// have one width, or none has a leading zero ("g9","g10" → "g[9-10]"). expand(compress(x)) gives the names of x in the
+// order of x for any x (a break in order starts a new item). O(total length).
 [[nodiscard]] std::string compress_hostlist(std::span<const std::string> names);
+
+// What a message says of a list that expand_hostlist refused: "'g[2-1]', column 3: range '2-1' runs backwards".
+[[nodiscard]] std::string hostlist_fault(std::string_view list, const error& why);
 
 }  // namespace topo

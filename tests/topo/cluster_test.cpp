@@ -103,7 +103,7 @@ TEST_CASE("wrong free files are refused with line and remedy") {
     refuse("n0001: all\n", "f.yaml:1", "all");
     refuse("n0001: [0, -1]\n", "f.yaml:1", "-1");
     refuse("n0001: {0: 1}\n", "f.yaml:1", "a map");
-    refuse("\"n[1\": 0\n", "f.yaml:1", "never closed");
+    refuse("\"n[1\": 0\n", "f.yaml:1", "'n[1', column 2: '[' is never closed");
     refuse("{\"n0001\": [0, 1\n", "f.yaml", "");
     refuse("n0001: 0-99999999999\n", "f.yaml:1", "0-99999999999");
     refuse("\"n[0001-9999999]\": 0\n", "f.yaml:1", "hosts");

@@ -61,10 +61,24 @@ TEST_CASE("compressing joins what differs in the last number only") {
     CHECK(compress_hostlist(list{}).empty());
     CHECK(compress_hostlist(list{"g1", "g2", "g4"}) == "g[1-2,4]");
     CHECK(compress_hostlist(list{"g08", "g09", "g10", "g11"}) == "g[08-11]");
-    CHECK(compress_hostlist(list{"g9", "g10"}) == "g9,g10");
+    CHECK(compress_hostlist(list{"g9", "g10"}) == "g[9-10]");
+    CHECK(compress_hostlist(list{"g1", "g2", "g12", "g99", "g100", "g101"}) == "g[1-2,12,99-101]");
+    CHECK(compress_hostlist(list{"g09", "g10", "g99", "g100"}) == "g[09-10,99-100]");
+    CHECK(compress_hostlist(list{"g09", "g100"}) == "g09,g100");
+    CHECK(compress_hostlist(list{"g9", "g010"}) == "g9,g010");
+    CHECK(compress_hostlist(list{"g0", "g1"}) == "g[0-1]");
+    list many;
+    for (int i = 1; i <= 1024; ++i) many.push_back("g" + std::to_string(i));
+    CHECK(compress_hostlist(many) == "g[1-1024]");
     CHECK(compress_hostlist(list{"a", "b", "g1"}) == "a,b,g1");
     CHECK(compress_hostlist(list{"1", "2"}) == "[1-2]");
     CHECK(compress_hostlist(list{"g3", "g1", "g2"}) == "g[3,1-2]");
+}
+
+TEST_CASE("a message about a list quotes it, says where, then what") {
+    const auto text = [](const std::string& wrong) { return hostlist_fault(wrong, expand_hostlist(wrong).failure()); };
+    CHECK(text("g[64-01]") == "'g[64-01]', column 3: range '64-01' runs backwards");
+    CHECK(text("g[0-9999999]") == "'g[0-9999999]': the list names more than 1048576 hosts");
 }
 
 TEST_CASE("expanding what was compressed gives the same names") {

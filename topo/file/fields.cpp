@@ -150,10 +150,8 @@ std::vector<std::string> as_hosts(const value& v, std::string_view title, faults
         if (list.empty()) return;
         auto names = expand_hostlist(list);
         if (!names)
-            return out.report(
-                item.line,
-                fmt::format("{}: '{}': {} {}", title, shown(list), names.failure().what, names.failure().where),
-                names.failure().remedy, names.failure().code);
+            return out.report(item.line, fmt::format("{}: {}", title, hostlist_fault(list, names.failure())),
+                              names.failure().remedy, names.failure().code);
         if (hosts.size() + names->size() > max_hosts)
             return out.report(item.line, fmt::format("{}: more than {} hosts", title, max_hosts), "check the ranges",
                               errc::limit);
