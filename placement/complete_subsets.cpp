@@ -21,10 +21,16 @@ constexpr double far_numa_factor = 0.95;
 
 unsigned size_of(std::size_t mask) noexcept { return static_cast<unsigned>(std::popcount(mask)); }
 
+ring_cost cost_of(const ring_table& rings, std::size_t mask) noexcept {
+    if (size_of(mask) < 2) return {};
+    return {rings.alphas[rings.alpha[mask]], rings.bandwidths[rings.bw[mask]]};
+}
+
 }  // namespace
 
-complete_subsets::complete_subsets(const locality& where, ring_table rings, const subset_options& options)
-    : gpus_(rings.gpus), bytes_(options.message_bytes), rings_(std::move(rings)) {
+complete_subsets::complete_subsets(const locality& where, const ring_table& fastest, ring_table used,
+                                   const subset_options& options)
+    : gpus_(used.gpus), bytes_(options.message_bytes), rings_(std::move(used)) {
     const std::size_t subsets = std::size_t{1} << gpus_;
     numa_nodes_.resize(subsets);
     for (std::size_t s = 0; s < subsets; ++s) numa_nodes_[s] = where.numa_nodes(s);
@@ -34,18 +40,18 @@ complete_subsets::complete_subsets(const locality& where, ring_table rings, cons
     for (std::size_t k = 0; k <= gpus_; ++k) size_begin_[k + 1] += size_begin_[k];
     std::vector<std::uint32_t> next(size_begin_.begin(), size_begin_.end());
     for (std::size_t s = 0; s < subsets; ++s) by_size_[next[size_of(s)]++] = static_cast<std::uint16_t>(s);
-    classify(options.equal_within);
+    classify(fastest, options.equal_within);
     value_rests(where);
     order_ties(where);
     choose_all();
 }
 
-void complete_subsets::classify(double equal_within) {
+void complete_subsets::classify(const ring_table& fastest, double equal_within) {
     const std::size_t subsets = std::size_t{1} << gpus_;
     time_class_.assign(subsets, 0);
     class_time_.assign(subsets, 0);
     std::vector<double> time(subsets, 0);
-    for (std::size_t s = 0; s < subsets; ++s) time[s] = ring(s).time_us(size_of(s), bytes_);
+    for (std::size_t s = 0; s < subsets; ++s) time[s] = cost_of(fastest, s).time_us(size_of(s), bytes_);
     for (std::size_t k = 2; k <= gpus_; ++k) {
         const auto first = by_size_.begin() + size_begin_[k];
         const auto last = by_size_.begin() + size_begin_[k + 1];
@@ -182,10 +188,7 @@ subset_choice complete_subsets::score(gpu_mask gpus, gpu_mask free) const noexce
     return out;
 }
 
-ring_cost complete_subsets::ring(gpu_mask gpus) const noexcept {
-    if (size_of(gpus) < 2) return {};
-    return {rings_.alphas[rings_.alpha[gpus]], rings_.bandwidths[rings_.bw[gpus]]};
-}
+ring_cost complete_subsets::ring(gpu_mask gpus) const noexcept { return cost_of(rings_, gpus); }
 
 std::size_t complete_subsets::ring_order(gpu_mask gpus, std::span<std::uint8_t> out) const noexcept {
     const std::size_t p = size_of(gpus);

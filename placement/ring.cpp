@@ -87,6 +87,11 @@ std::vector<double> rank_values(const topo::matrix<double>& values, Better bette
     return distinct;
 }
 
+double ring_time(std::uint32_t s, double alpha_us, double gb_per_s, double bytes) noexcept {
+    const double p = std::popcount(s);
+    return 2 * (p - 1) * alpha_us + 2 * (p - 1) / p * bytes / (gb_per_s * 1e3);
+}
+
 // The search for all subsets: `first` is the value with a threshold, `second` the one the DP minimises.
 class ring_search {
 public:
@@ -128,10 +133,8 @@ public:
 
 private:
     [[nodiscard]] double time(std::uint32_t s, std::size_t first, std::size_t second) const noexcept {
-        const double p = std::popcount(s);
-        const double alpha = out_.alphas[alpha_first_ ? first : second];
-        const double bw = out_.bandwidths[alpha_first_ ? second : first];
-        return 2 * (p - 1) * alpha + 2 * (p - 1) / p * bytes_ / (bw * 1e3);
+        return ring_time(s, out_.alphas[alpha_first_ ? first : second], out_.bandwidths[alpha_first_ ? second : first],
+                         bytes_);
     }
 
     void try_threshold(std::uint8_t t) {
@@ -190,6 +193,39 @@ ring_table build_rings(const topo::matrix<double>& alpha_us, const topo::matrix<
     const bool alpha_first = out.alphas.size() <= out.bandwidths.size();
     ring_search(out.gpus, bytes, alpha_first, alpha_ranks, bw_ranks, out).run();
     return out;
+}
+
+ring_table prefer_index_order(ring_table rings, const topo::matrix<double>& alpha_us,
+                              const topo::matrix<double>& gb_per_s, double bytes, double within) {
+    rank_matrix alpha_ranks{};
+    rank_matrix bw_ranks{};
+    (void)rank_values(alpha_us, std::less<>{}, alpha_ranks);
+    (void)rank_values(gb_per_s, std::greater<>{}, bw_ranks);
+    const std::uint32_t end = 1u << rings.gpus;
+    for (std::uint32_t s = 1; s < end; ++s) {
+        if (std::has_single_bit(s)) continue;
+        const auto lowest = static_cast<unsigned>(std::countr_zero(s));
+        unsigned from = lowest;
+        std::uint64_t order = lowest;
+        std::uint8_t alpha = 0, bw = 0;
+        const auto hop = [&](unsigned to) {
+            alpha = std::max(alpha, alpha_ranks[from][to]);
+            bw = std::max(bw, bw_ranks[from][to]);
+            from = to;
+        };
+        unsigned position = 1;
+        for (std::uint32_t rest = s & (s - 1); rest != 0; rest &= rest - 1) {
+            hop(static_cast<unsigned>(std::countr_zero(rest)));
+            order |= std::uint64_t{from} << (4 * position++);
+        }
+        hop(lowest);
+        const double fastest = ring_time(s, rings.alphas[rings.alpha[s]], rings.bandwidths[rings.bw[s]], bytes);
+        if (ring_time(s, rings.alphas[alpha], rings.bandwidths[bw], bytes) > fastest * (1 + within)) continue;
+        rings.alpha[s] = alpha;
+        rings.bw[s] = bw;
+        rings.orders[s] = order;
+    }
+    return rings;
 }
 
 }  // namespace placement

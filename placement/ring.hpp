@@ -30,4 +30,9 @@ struct ring_table {
 [[nodiscard]] ring_table build_rings(const topo::matrix<double>& alpha_us, const topo::matrix<double>& gb_per_s,
                                      double bytes);
 
+// The same rings, but each whose GPUs in order of their index take at most (1 + within) times as long is that one:
+// noise then orders no ranks. O(2^n × n).
+[[nodiscard]] ring_table prefer_index_order(ring_table rings, const topo::matrix<double>& alpha_us,
+                                            const topo::matrix<double>& gb_per_s, double bytes, double within);
+
 }  // namespace placement

@@ -17,7 +17,8 @@ namespace placement {
 // Up to 16 GPUs: everything that best() compares is in arrays of 2^n, and best itself in one of 2^n × (n + 1).
 class complete_subsets {
 public:
-    complete_subsets(const locality& where, ring_table rings, const subset_options& options);
+    // Subsets are compared by their fastest rings and used with the others.
+    complete_subsets(const locality& where, const ring_table& fastest, ring_table used, const subset_options& options);
 
     [[nodiscard]] gpu_mask best(gpu_mask free, unsigned wanted) const noexcept;  // 0: none
     // The least in order among the subsets that hold `must` and are not `not_this` (0: any); 0: none. A scan.
@@ -27,7 +28,7 @@ public:
     std::size_t ring_order(gpu_mask gpus, std::span<std::uint8_t> out) const noexcept;
 
 private:
-    void classify(double equal_within);
+    void classify(const ring_table& fastest, double equal_within);
     void value_rests(const locality& where);
     void order_ties(const locality& where);
     void choose_all();

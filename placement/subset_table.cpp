@@ -57,8 +57,9 @@ subset_table::subset_table(subset_table&&) noexcept = default;
 subset_table& subset_table::operator=(subset_table&&) noexcept = default;
 
 topo::result<subset_table> subset_table::build(const topo::node_class& hardware, const subset_options& options) {
-    if (!usable(options.message_bytes) || !usable(options.equal_within))
-        return bad(hardware, "message size and equal_within must be finite and not negative", "correct the options");
+    if (!usable(options.message_bytes) || !usable(options.equal_within) || !usable(options.order_within))
+        return bad(hardware, "message size, equal_within and order_within must be finite and not negative",
+                   "correct the options");
     if (hardware.gpus.size() > topo::max_gpus_per_node)
         return bad(hardware, std::to_string(hardware.gpus.size()) + " GPUs; a node holds at most 64",
                    "describe each host as a node of its own");
@@ -70,8 +71,12 @@ topo::result<subset_table> subset_table::build(const topo::node_class& hardware,
     const locality where = locality::of(hardware);
     if (made->gpus > max_table_gpus)
         made->searched.emplace(where, std::move(alpha), std::move(bw), options);
-    else if (made->gpus > 0)
-        made->complete.emplace(where, build_rings(alpha, bw, options.message_bytes), options);
+    else if (made->gpus > 0) {
+        const ring_table fastest = build_rings(alpha, bw, options.message_bytes);
+        made->complete.emplace(where, fastest,
+                               prefer_index_order(fastest, alpha, bw, options.message_bytes, options.order_within),
+                               options);
+    }
     subset_table out;
     out.state_ = std::move(made);
     return out;

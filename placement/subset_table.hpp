@@ -26,6 +26,9 @@ struct subset_options {
     // Ring times of one subset size that differ by less are equal: a measured board repeats within ±2 %,
     // and such noise must not break a pair or cross a socket. 0: the exact time decides.
     double equal_within = 0.05;
+    // GPUs of a subset keep the order of their index when the ring through them in that order is slower than the
+    // fastest one by no more than this; up to 16 GPUs. 0: only when it is as fast.
+    double order_within = 0.02;
 };
 
 // A subset and why it was taken. Compared in this order: time class, damage, V of the subset itself (whole pairs and
@@ -34,7 +37,7 @@ struct subset_options {
 //
 // Time classes: the ring times of all subsets of one size, sorted, are cut into windows [t, t · (1 + equal_within)],
 // each starting at the first time that the window before does not hold. The order is total (hence transitive), and
-// the chosen subset is never slower than the fastest one by more than equal_within.
+// the fastest ring of the chosen subset is never slower than that of any other by more than equal_within.
 //
 // Damage of taking S from F: 1 − V(F∖S) / (the greatest V of any set of that size), 0 when nothing is left. V(R) is
 // the most that R can hold of disjoint subsets of the usual job sizes (2, 4, 8, half a node, an island), each worth
@@ -47,7 +50,7 @@ struct subset_choice {
     std::uint8_t numa_nodes = 0;  // CPU-bearing NUMA nodes touched; 0 unknown
 };
 
-// The two numbers that decide a ring's time, over the hops of the best ring of a subset:
+// The two numbers that decide a ring's time, over the hops of the ring of a subset:
 //   time(n bytes) = 2(p−1) · alpha_us + 2(p−1)/p · n / gb_per_s      (p GPUs; n/1000 for µs)
 struct ring_cost {
     double alpha_us = 0;                                        // slowest latency of a hop
@@ -65,7 +68,7 @@ public:
     subset_table(subset_table&&) noexcept;
     subset_table& operator=(subset_table&&) noexcept;
 
-    // Complete tables for ≤ 16 GPUs (exact: the ring of every subset is the fastest one);
+    // Complete tables for ≤ 16 GPUs (exact: subsets are compared by the fastest ring of each);
     // for more, a search at every call (greedy growth from every free GPU, then swaps; exact() is false).
     // Fails with bad_input when a class of two or more GPUs has no GPU→GPU cost layer, a cell of it is missing or is
     // not a cost, or an option is no finite number ≥ 0. 8 GPUs: ≈ 1 ms, 16 irregular GPUs: ≤ 1 s.
@@ -87,11 +90,11 @@ public:
     // Score of one given subset against `free` (the numbers best() compares). gpus must be ⊆ free.
     [[nodiscard]] subset_choice score(gpu_mask gpus, gpu_mask free) const noexcept;
 
-    // What decides the time of the subset's best ring. O(1) up to 16 GPUs.
+    // What decides the time of the subset's ring, that of ring_order(). O(1) up to 16 GPUs.
     [[nodiscard]] ring_cost ring(gpu_mask gpus) const noexcept;
 
-    // GPUs of the subset in the order of its best ring, lowest GPU first; written to `out` (size ≥ count, else
-    // nothing is written). Returns how many. O(count).
+    // GPUs of the subset in the order of its ring (order of index, or the fastest), lowest GPU first; written to `out`
+    // (size ≥ count, else nothing is written). Returns how many. O(count).
     std::size_t ring_order(gpu_mask gpus, std::span<std::uint8_t> out) const noexcept;
 
 private:

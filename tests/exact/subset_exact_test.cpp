@@ -234,6 +234,7 @@ TEST_CASE("600 random boards of up to 8 GPUs: rings and choices are the optimum 
         placement::subset_options options;
         options.message_bytes = std::array{64e6, 1e4, 1e9}[random() % 3];
         if (random() % 3 == 0) options.equal_within = 0;
+        options.order_within = 0;
         const auto table = placement::subset_table::build(c, options);
         REQUIRE(table);
         reference expected(c, options.message_bytes, options.equal_within);
@@ -285,11 +286,53 @@ TEST_CASE("ring orders visit each GPU once and cost what the table says") {
     }
 }
 
+TEST_CASE("ranks keep the order of index where that costs no more than 2 %, and choices do not depend on it") {
+    std::mt19937_64 random(6);
+    std::size_t kept = 0, left = 0;
+    for (int round = 0; round < 200; ++round) {
+        const std::size_t n = 3 + random() % 7;
+        const auto c = random_board(random, n);
+        placement::subset_options strict;
+        strict.order_within = 0;
+        const auto table = placement::subset_table::build(c, {});
+        const auto fastest = placement::subset_table::build(c, strict);
+        REQUIRE(table);
+        REQUIRE(fastest);
+        const auto& cells = c.layers.front().cells;
+        for (gpu_mask s = 1; s < (gpu_mask{1} << n); ++s) {
+            const unsigned p = size_of(s);
+            if (p < 2) continue;
+            const auto in_order = members(s);
+            double alpha = 0, bw = std::numeric_limits<double>::infinity();
+            for (std::size_t i = 0; i < p; ++i) {
+                const topo::cost& hop = cells(in_order[i], in_order[(i + 1) % p]);
+                alpha = std::max(alpha, hop.alpha_us);
+                bw = std::min(bw, hop.gb_per_s);
+            }
+            const double best = fastest->ring(s).time_us(p, 64e6);
+            const bool cheap = ring_time(alpha, bw, p, 64e6) <= best * 1.02;
+            std::array<std::uint8_t, 64> order{};
+            table->ring_order(s, order);
+            const bool ascending = std::is_sorted(order.begin(), order.begin() + p);
+            if (ascending != cheap) REQUIRE(ring_time(alpha, bw, p, 64e6) == doctest::Approx(best * 1.02));
+            REQUIRE(table->ring(s).time_us(p, 64e6) <= best * 1.02 * (1 + 1e-12));
+            if (!ascending) REQUIRE(table->ring(s).time_us(p, 64e6) == best);
+            ++(ascending ? kept : left);
+            const gpu_mask free = s | (random() % (gpu_mask{1} << n));
+            REQUIRE(table->best(free, p)->gpus == fastest->best(free, p)->gpus);
+        }
+    }
+    CHECK(kept > 1000);
+    CHECK(left > 1000);
+}
+
 TEST_CASE("boards of 10 to 12 GPUs: sampled rings and choices are the optimum") {
     std::mt19937_64 random(12);
+    placement::subset_options fastest_rings;
+    fastest_rings.order_within = 0;
     for (const std::size_t n : {10u, 10u, 11u, 12u}) {
         const auto c = random_board(random, n);
-        const auto table = placement::subset_table::build(c, {});
+        const auto table = placement::subset_table::build(c, fastest_rings);
         REQUIRE(table);
         const auto& cells = c.layers.front().cells;
         for (int i = 0; i < 60; ++i) {
@@ -318,13 +361,15 @@ TEST_CASE("the chosen subset is never slower than the fastest by more than equal
         const auto table = placement::subset_table::build(c, {});
         placement::subset_options strict;
         strict.equal_within = 0;
+        strict.order_within = 0;
         const auto fastest = placement::subset_table::build(c, strict);
         REQUIRE(table);
         REQUIRE(fastest);
         for (int i = 0; i < 100; ++i) {
             const gpu_mask free = 1 + random() % ((gpu_mask{1} << n) - 1);
             const unsigned k = 1 + static_cast<unsigned>(random() % size_of(free));
-            REQUIRE(table->best(free, k)->ring_us <= 1.05 * (1 + 1e-12) * fastest->best(free, k)->ring_us);
+            const gpu_mask taken = table->best(free, k)->gpus;
+            REQUIRE(fastest->ring(taken).time_us(k, 64e6) <= 1.05 * (1 + 1e-12) * fastest->best(free, k)->ring_us);
         }
     }
 }
