@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+
+#include "topo/result.hpp"
 
 namespace topo {
 
@@ -23,5 +26,18 @@ namespace topo {
                          (lead == 0xf0 && next < 0x90) || (lead == 0xf4 && next > 0x8f);
     return refused ? 0 : length;
 }
+
+// Where `s` stops being UTF-8; npos when all of it is. O(length).
+[[nodiscard]] constexpr std::size_t utf8_fault(std::string_view s) noexcept {
+    for (std::size_t at = 0; at < s.size();) {
+        const std::size_t length = utf8_length(s.substr(at, 4));
+        if (length == 0) return at;
+        at += length;
+    }
+    return std::string_view::npos;
+}
+
+// bad_input with "file:line" and the byte where utf8_fault() finds one. O(length).
+[[nodiscard]] result<done> check_utf8(std::string_view text, const std::string& file);
 
 }  // namespace topo

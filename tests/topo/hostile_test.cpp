@@ -270,6 +270,25 @@ TEST_CASE("a quote is short, printable and valid UTF-8") {
     CHECK(shown("a", 0) == "…");
 }
 
+TEST_CASE("importers take UTF-8 only, whichever way a byte comes in") {
+    const std::string topograph =
+        "switches:\n  core:\n    switches: [leaf-a]\n  l\xef"
+        "af-a:\n    nodes: [t1]\n";
+    const auto raw = import_text(topograph, "model.yaml", format::automatic, {});
+    REQUIRE_FALSE(raw);
+    CHECK(raw.failure().where == "model.yaml:4");
+    CHECK(raw.failure().what == "byte 0xef is no UTF-8");
+    // Half of a surrogate pair, as a character reference.
+    const std::string xml =
+        "<system version=\"1\">\n  <cpu numaid=\"0\" affinity=\"ff\">\n    <pci busid=\"0000:01:00.0\">\n"
+        "      <nic><net name=\"mlx&#xD800;5_0\" dev=\"0\" speed=\"100000\" guid=\"0x1\"/></nic>\n"
+        "    </pci>\n  </cpu>\n</system>\n";
+    const auto reference = import_text(xml, "topo.xml", format::automatic, {});
+    REQUIRE_FALSE(reference);
+    CHECK(reference.failure().where == "topo.xml:4");
+    CHECK(reference.failure().what.find("no character") != std::string::npos);
+}
+
 TEST_CASE("lines may end as on other systems") {
     std::string text = fixture("cluster.yaml");
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.insert(at, "\r");

@@ -24,17 +24,7 @@ result<done> check_text(std::string_view text, const std::string& file) {
                                  static_cast<unsigned>(static_cast<unsigned char>(*control))),
                      "give a UTF-8 text file"};
     }
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t length = utf8_length(text.substr(at, 4));
-        if (length == 0) {
-            const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
-            return error{
-                errc::bad_input, fmt::format("{}:{}", file, line),
-                fmt::format("byte 0x{:02x} is no UTF-8", static_cast<unsigned>(static_cast<unsigned char>(text[at]))),
-                "give a UTF-8 text file (iconv converts other encodings)"};
-        }
-        at += length;
-    }
+    if (auto sound = check_utf8(text, file); !sound) return sound;
     if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
         return error{errc::bad_input, file, "the file is empty", "give a file with content"};
     return done{};

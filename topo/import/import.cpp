@@ -11,6 +11,7 @@
 #include "topo/import/readers.hpp"
 #include "topo/import/text.hpp"
 #include "topo/quote.hpp"
+#include "topo/utf8.hpp"
 
 namespace topo {
 namespace {
@@ -139,6 +140,7 @@ result<import_output> import_text(std::string_view text, const std::string& file
             return text::bad(file, "the file is empty", "import the complete output of the tool");
         if (text::binary(text))
             return text::bad(file, "the file is binary, not text", "import text in one of: " + known_formats());
+        if (auto sound = check_utf8(text, file); !sound) return sound.failure();
         if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
         if (kind == format::automatic) kind = detect_format(text);
         const auto r = std::find_if(readers.begin(), readers.end(), [&](const reader& x) { return x.kind == kind; });

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "topo/import/text.hpp"
+#include "topo/utf8.hpp"
 
 namespace topo {
 namespace {
@@ -17,12 +18,25 @@ std::string place(const std::string& file, const std::vector<std::size_t>& start
     return out;
 }
 
-// The deepest element, walked without recursion.
-int depth_of(const pugi::xml_node& root) {
-    int depth = 1;
+// Character references can write what is no character, such as half of a surrogate pair.
+bool attributes_are_utf8(const pugi::xml_node& element) {
+    for (const auto& a : element.attributes())
+        if (utf8_fault(a.value()) != std::string_view::npos) return false;
+    return true;
+}
+
+struct walked {
     int deepest = 1;
+    pugi::xml_node odd;  // the first element with an attribute that is no text
+};
+
+// Every element, without recursion.
+walked walk(const pugi::xml_node& root) {
+    walked out;
+    int depth = 1;
     for (pugi::xml_node n = root; n;) {
-        deepest = std::max(deepest, depth);
+        out.deepest = std::max(out.deepest, depth);
+        if (!out.odd && !attributes_are_utf8(n)) out.odd = n;
         if (n.first_child()) {
             n = n.first_child();
             ++depth;
@@ -35,7 +49,7 @@ int depth_of(const pugi::xml_node& root) {
         if (n == root) break;
         n = n.next_sibling();
     }
-    return deepest;
+    return out;
 }
 
 }  // namespace
@@ -53,7 +67,11 @@ result<xml_text> xml_text::parse(std::string_view text, const std::string& file)
         return text::bad(place(file, out.line_starts_, static_cast<std::size_t>(parsed.offset), true),
                          std::string("this is not well-formed XML: ") + parsed.description(),
                          "import the complete file as the tool wrote it");
-    if (depth_of(out.root()) > max_xml_depth)
+    const walked all = walk(out.root());
+    if (all.odd)
+        return text::bad(out.where(all.odd), "an attribute holds a character reference that is no character",
+                         "import the file as the tool wrote it");
+    if (all.deepest > max_xml_depth)
         return error{errc::limit, file, "elements are nested deeper than " + std::to_string(max_xml_depth) + " levels",
                      "import the file as the tool wrote it"};
     return out;
