@@ -113,9 +113,10 @@ json to_json(const topo::node_class& h, std::optional<topo::engine> engine) {
     out["locality_trusted"] = h.locality_trusted;
     out["simulated"] = h.simulated();
     out["sources"] = sources_json(h);
-    out["made_by"] = {{"tool", text_or_null(h.made_by.tool)},         {"driver", text_or_null(h.made_by.driver)},
-                      {"firmware", text_or_null(h.made_by.firmware)}, {"host", text_or_null(h.made_by.host)},
-                      {"input", text_or_null(h.made_by.input)},       {"time", h.made_by.time}};
+    out["made_by"] = {
+        {"tool", text_or_null(h.made_by.tool)},         {"driver", text_or_null(h.made_by.driver)},
+        {"firmware", text_or_null(h.made_by.firmware)}, {"host", text_or_null(h.made_by.host)},
+        {"input", text_or_null(h.made_by.input)},       {"time", h.made_by.time != 0 ? json(h.made_by.time) : json()}};
     out["gpu_links"] = links_json(h.gpu_links);
     out["nic_links"] = links_json(h.nic_links);
     out["layers"] = json::array();

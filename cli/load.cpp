@@ -10,6 +10,8 @@
 namespace cli {
 namespace {
 
+constexpr const char* what_to_give = "give an Atoll cluster, fabric or node file, or text that atoll import reads";
+
 // The first word after `key` and a colon at the start of a line, quotes and blanks left out; "" if none.
 std::string_view value_of(std::string_view text, std::string_view key) {
     for (std::size_t at = 0; at < text.size();) {
@@ -37,14 +39,16 @@ topo::error not_one_node(const loaded& from) {
 
 }  // namespace
 
-std::string loaded::kind_text() const {
+std::string loaded::kind_text() const { return cli::kind_text(kind, read_as); }
+
+std::string kind_text(content kind, topo::format read_as) {
     switch (kind) {
         case content::cluster: return "cluster file";
         case content::fabric: return "fabric file";
         case content::node: return "node file";
         case content::imported: break;
     }
-    return std::string(topo::name_of(read_as));
+    return read_as == topo::format::automatic ? std::string() : std::string(topo::name_of(read_as));
 }
 
 std::string place_of(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -72,35 +76,67 @@ content content_of(std::string_view text) {
     return value_of(text, "kind") == "Fabric" ? content::fabric : content::cluster;
 }
 
-topo::result<loaded> load(const std::string& path, topo::format how, const topo::import_options& options) {
+topo::result<topo::done> check_text(std::string_view text, const std::string& place) {
+    if (content_of(text) != content::imported) return topo::done{};
+    const std::string_view head = text.substr(0, 64u << 10);
+    const std::size_t mark = head.starts_with("\xef\xbb\xbf") ? 3 : 0;
+    if (text.find_first_not_of(" \t\r\n", mark) == std::string_view::npos)
+        return topo::error{topo::errc::bad_input, place, "is empty", what_to_give};
+    // Text has no NUL and hardly any other control character; terminal colours (ESC) are read by some importers.
+    const auto control = [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte == 0x7f || (byte < 0x20 && std::string_view("\t\n\v\f\r\b\x1b").find(c) == std::string_view::npos);
+    };
+    const auto controls = static_cast<std::size_t>(std::count_if(head.begin(), head.end(), control));
+    if (head.find('\0') != std::string_view::npos || controls * 50 > head.size())
+        return topo::error{topo::errc::bad_input, place, "is binary", what_to_give};
+    return topo::done{};
+}
+
+topo::result<loaded> load(const std::string& path) {
     topo::result<std::string> text = read_input(path);
     if (!text) return text.failure();
+    return parse_any(*text, path);
+}
+
+topo::result<loaded> parse_any(std::string_view text, const std::string& path, const topo::import_options& options) {
+    if (const auto readable = check_text(text, place_of(path)); !readable) return readable.failure();
+    auto got = parse_input(text, path, topo::format::automatic, options);
+    const bool known = content_of(text) != content::imported || topo::detect_format(text) != topo::format::automatic;
+    if (got || known) return got;
+    topo::error why = got.failure();
+    why.remedy = what_to_give;  // the importer's speaks of --from, which only import has
+    return why;
+}
+
+topo::result<loaded> parse_input(std::string_view text, const std::string& path, topo::format how,
+                                 const topo::import_options& options) {
     const std::string place = place_of(path);
     loaded out;
     out.path = path;
-    out.kind = how == topo::format::automatic ? content_of(*text) : content::imported;
+    out.kind = how == topo::format::automatic ? content_of(text) : content::imported;
     switch (out.kind) {
         case content::cluster: {
-            auto got = topo::parse_cluster(*text, place);
+            auto got = topo::parse_cluster(text, place);
             if (!got) return got.failure();
             out.cluster = std::move(*got);
             break;
         }
         case content::fabric: {
-            auto got = topo::parse_fabric(*text, place);
+            auto got = topo::parse_fabric(text, place);
             if (!got) return got.failure();
             out.fabric = std::move(*got);
             break;
         }
         case content::node: {
-            auto got = topo::parse_node(*text, place);
+            auto got = topo::parse_node(text, place);
             if (!got) return got.failure();
             out.notes = got->notes;
             out.nodes.push_back(std::move(*got));
             break;
         }
         case content::imported: {
-            auto got = topo::import_text(*text, place, how, options);
+            auto got = topo::import_text(text, place, how, options);
             if (!got) return got.failure();
             out.read_as = got->kind;
             out.nodes = std::move(got->nodes);
@@ -137,6 +173,12 @@ void add_missing(topo::findings& to, const topo::findings& from) {
                 return known.level == f.level && known.where == f.where && known.what == f.what;
             }))
             to.push_back(f);
+}
+
+topo::findings notes_of(const loaded& from) {
+    topo::findings out = from.notes;
+    for (const topo::node_description& n : from.nodes) add_missing(out, n.notes);
+    return out;
 }
 
 std::string name_of(const topo::node_description& n) {

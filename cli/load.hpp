@@ -24,20 +24,36 @@ struct loaded {
     std::vector<topo::node_description> nodes;       // node file (one), or imported devices
     topo::findings notes;                            // what the reader wants known
 
-    [[nodiscard]] std::string kind_text() const;  // "cluster file", "nvidia-smi"
+    [[nodiscard]] std::string kind_text() const;
 };
 
 // Standard input for "-"; its place in messages is "standard input". Fails as topo::read_file.
 [[nodiscard]] topo::result<std::string> read_input(const std::string& path);
 [[nodiscard]] std::string place_of(const std::string& path);
 
+// The words for a kind of content: "cluster file", "nvidia-smi"; "" for what is of no known kind.
+[[nodiscard]] std::string kind_text(content kind, topo::format read_as);
+
+// Fails with bad_input for what is empty or binary, so that no reader guesses at it. `place` is for the message.
+// What says of itself that it is ours passes: its reader names the line. O(first 64 kB).
+[[nodiscard]] topo::result<topo::done> check_text(std::string_view text, const std::string& place);
+
 // What text is by its own words: apiVersion atoll/… and kind; `imported` when it is not ours. O(first 64 kB).
 [[nodiscard]] content content_of(std::string_view text);
 
-// Reads and parses; ours by kind, all else by the importers with `how`. The nodes of a node file and of
-// an import have passed their reader, not topo::check(). Fails as the reader does.
-[[nodiscard]] topo::result<loaded> load(const std::string& path, topo::format how = topo::format::automatic,
-                                        const topo::import_options& options = {});
+// Parses text of the file `path`: ours by kind, all else by the importers with `how`. The nodes of a node file
+// and of an import have passed their reader, not topo::check(). Fails as the reader does.
+[[nodiscard]] topo::result<loaded> parse_input(std::string_view text, const std::string& path,
+                                               topo::format how = topo::format::automatic,
+                                               const topo::import_options& options = {});
+// The same by content alone, for verbs that take any file; fails as check_text too.
+[[nodiscard]] topo::result<loaded> parse_any(std::string_view text, const std::string& path,
+                                             const topo::import_options& options = {});
+// read_input, then parse_any.
+[[nodiscard]] topo::result<loaded> load(const std::string& path);
+
+// Everything the readers want known about the file: `notes` and those of its nodes, each once.
+[[nodiscard]] topo::findings notes_of(const loaded& from);
 
 // A cluster to place on or to export: a cluster file as it is; a node file or import of one node as a
 // cluster of that one node, in a fabric that is unknown. Findings of the build are in cluster::notes().

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -71,8 +72,8 @@ std::string shares_text(const topo::cluster& c, const std::vector<placement::nod
     std::vector<std::string> names;
     auto flush = [&](topo::gpu_mask gpus) {
         if (names.empty()) return;
-        out += fmt::format("{}{} GPUs {}", out.empty() ? "" : "; ", topo::compress_hostlist(names),
-                           render::gpus_text(gpus));
+        out += fmt::format("{}{} {} {}", out.empty() ? "" : "; ", topo::compress_hostlist(names),
+                           std::has_single_bit(gpus) ? "GPU" : "GPUs", render::gpus_text(gpus));
         names.clear();
     };
     for (std::size_t i = 0; i < shares.size(); ++i) {
@@ -105,7 +106,8 @@ std::string node_table(const placed_job& job, const render::style& s) {
     }
     std::string out = t.text(s);
     if (job.got.nodes.size() > nodes_shown)
-        out += fmt::format("… and {} more nodes; --json lists all\n", job.got.nodes.size() - nodes_shown);
+        out += fmt::format("… and {}; --json lists all\n",
+                           render::counted(job.got.nodes.size() - nodes_shown, "more node"));
     return out;
 }
 
@@ -180,10 +182,11 @@ json placement_json(const placed_job& job, const topo::findings& notes) {
     return out;
 }
 
-json no_placement_json(const placement::request& wanted, std::string_view outcome, std::string_view message) {
+json no_placement_json(const placement::request& wanted, std::string_view outcome, std::string_view message,
+                       const topo::findings& notes) {
     return {{"outcome", outcome},     {"message", message},     {"request", request_json(wanted)},
             {"nodes", json::array()}, {"ranks", json::array()}, {"predicted", json()},
-            {"damage", json()},       {"runner_up", json()},    {"notes", json::array()}};
+            {"damage", json()},       {"runner_up", json()},    {"notes", to_json(notes)}};
 }
 
 std::string placement_text(const placed_job& job, const render::style& s) {

@@ -25,7 +25,7 @@ struct placed_job {
 
 // The answer when nothing fits: {outcome, message, request, nodes: [], ranks: [], predicted: null, runner_up: null}.
 [[nodiscard]] json no_placement_json(const placement::request& wanted, std::string_view outcome,
-                                     std::string_view message);
+                                     std::string_view message, const topo::findings& notes);
 
 [[nodiscard]] std::string placement_text(const placed_job& job, const render::style& s);
 

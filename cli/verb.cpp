@@ -7,10 +7,13 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <exception>
+#include <limits>
 
 #include "cli/render/text.hpp"
+#include "topo/quote.hpp"
 
 #ifndef ATOLL_VERSION
 #error "the build sets ATOLL_VERSION"
@@ -55,6 +58,48 @@ void dress(CLI::Option* option, const option_spec& spec) {
             return fmt::format("'{}' is none of {}", render::printable(given), joined(values));
         },
         ""));
+}
+
+// Values are checked and put right as text, before CLI11 reads them: it would take 010 for eight.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+    return {[least, most](std::string& given) {
+                std::uint64_t n = 0;
+                const char* end = given.data() + given.size();
+                const auto [stop, failed] = std::from_chars(given.data(), end, n);
+                if (given.empty() || failed != std::errc{} || stop != end || n < least || n > most)
+                    return fmt::format("'{}' is not a whole number from {} to {}", topo::shown(given), least, most);
+                given = std::to_string(n);
+                return std::string();
+            },
+            ""};
+}
+
+CLI::Validator real_number(double least, double most) {
+    return {[least, most](std::string& given) {
+                double n = 0;
+                const char* end = given.data() + given.size();
+                const auto [stop, failed] = std::from_chars(given.data(), end, n);
+                if (!given.empty() && failed == std::errc{} && stop == end && n >= least && n <= most)
+                    return std::string();
+                return fmt::format("'{}' is not a number from {} to {}", topo::shown(given), least, most);
+            },
+            ""};
+}
+
+// How many letters must be put in, left out, changed or swapped with their neighbour. O(a × b).
+std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i)
+        for (std::size_t k = 0; k <= b.size(); ++k) {
+            if (i == 0 || k == 0) {
+                d[i][k] = i + k;
+                continue;
+            }
+            d[i][k] = std::min({d[i - 1][k] + 1, d[i][k - 1] + 1, d[i - 1][k - 1] + (a[i - 1] != b[k - 1] ? 1 : 0)});
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                d[i][k] = std::min(d[i][k], d[i - 2][k - 2] + 1);
+        }
+    return d[a.size()][b.size()];
 }
 
 }  // namespace
@@ -122,13 +167,15 @@ verb& verb::number(option_spec spec, std::uint32_t& to, std::uint32_t least, std
     const option_spec& kept = keep(std::move(spec), false, true);
     CLI::Option* option = app_of(app_).add_option(kept.names, to, kept.help);
     dress(option, kept);
-    option->check(CLI::Range(least, most).description(""));
+    option->transform(whole_number(least, most));
     return *this;
 }
 
 verb& verb::seed(option_spec spec, std::uint64_t& to) {
     const option_spec& kept = keep(std::move(spec), false, true);
-    dress(app_of(app_).add_option(kept.names, to, kept.help), kept);
+    CLI::Option* option = app_of(app_).add_option(kept.names, to, kept.help);
+    dress(option, kept);
+    option->transform(whole_number(0, std::numeric_limits<std::uint64_t>::max()));
     return *this;
 }
 
@@ -136,7 +183,7 @@ verb& verb::real(option_spec spec, double& to, double least, double most) {
     const option_spec& kept = keep(std::move(spec), false, true);
     CLI::Option* option = app_of(app_).add_option(kept.names, to, kept.help);
     dress(option, kept);
-    option->check(CLI::Range(least, most).description(""));
+    option->check(real_number(least, most));
     return *this;
 }
 
@@ -191,6 +238,27 @@ verb& command_tree::add(const std::string& name, const std::string& summary, con
     return *verbs_.back();
 }
 
+exit_code command_tree::no_verb(const std::vector<std::string>& words) const {
+    const auto word =
+        std::find_if(words.begin(), words.end(), [](const std::string& w) { return !w.starts_with('-'); });
+    if (word == words.end())
+        return console().fail("atoll",
+                              words.empty() ? "no verb was given" : "no verb was given beside " + words.front(),
+                              "see atoll --help");
+    const std::string given = word->substr(0, topo::longest_quote);  // no verb is as long
+    const verb* closest = nullptr;
+    std::size_t least = 3;  // more than two letters wrong is another word
+    for (const auto& v : verbs_) {
+        const std::size_t wrong = given.size() > 1 && v->name().starts_with(given) ? 0 : distance(given, v->name());
+        if (v->hidden() || wrong >= least || wrong >= given.size()) continue;
+        least = wrong;
+        closest = v.get();
+    }
+    return console().fail("atoll", "'" + topo::shown(*word) + "' is no verb",
+                          closest != nullptr ? "write atoll " + closest->name() + ", or see atoll --help for all verbs"
+                                             : "see atoll --help for the verbs");
+}
+
 int command_tree::run(int argc, const char* const* argv) {
     CLI::App& root = parser_->root;
     std::string called = "atoll";
@@ -201,9 +269,10 @@ int command_tree::run(int argc, const char* const* argv) {
     } catch (const CLI::Success&) {
         return console().print(root.help());
     } catch (const CLI::ParseError& wrong) {
-        if (const auto chosen = root.get_subcommands(); !chosen.empty()) called += " " + chosen.front()->get_name();
-        const bool no_verb = called == "atoll" && dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr;
-        return console().fail(called, no_verb ? "no verb was given" : wrong.what(), "see " + called + " --help");
+        const auto chosen = root.get_subcommands();
+        if (chosen.empty()) return no_verb({argv + 1, argv + std::max(argc, 1)});
+        called += " " + chosen.front()->get_name();
+        return console().fail(called, wrong.what(), "see " + called + " --help");
     }
     const std::string chosen = root.get_subcommands().front()->get_name();
     for (const auto& v : verbs_)

@@ -99,6 +99,9 @@ public:
     [[nodiscard]] int run(int argc, const char* const* argv);
 
 private:
+    // Names the word that is no verb, and the verb it is most like.
+    [[nodiscard]] exit_code no_verb(const std::vector<std::string>& words) const;
+
     struct parser;
     std::unique_ptr<parser> parser_;
     std::vector<std::unique_ptr<verb>> verbs_;

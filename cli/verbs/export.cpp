@@ -24,17 +24,19 @@ int run(const options& o) {
     if (!to) return out.fail(to.failure());
     auto got = load(o.file);
     if (!got) return out.fail(got.failure());
+    topo::findings notes = notes_of(*got);
     const auto cluster = load_as_cluster(std::move(*got));
     if (!cluster) return out.fail(cluster.failure());
     const auto made = o.target == "slurm-gres" ? topo::to_slurm_gres(*cluster) : topo::to_slurm_topology(*cluster);
     if (!made) return out.fail(made.failure());
-    out.report(made->notes);
+    add_missing(notes, made->notes);
+    out.report(notes);
     if (const exit_code code = deliver(out, *to, o.output, made->text); code != done) return code;
     if (!o.common.as_json) return done;
     return out.print_object(json{{"target", o.target},
                                  {"written", *to == destination::file ? json(o.output) : json()},
                                  {"text", *to == destination::inside_json ? json(made->text) : json()},
-                                 {"findings", to_json(made->notes)}});
+                                 {"findings", to_json(notes)}});
 }
 
 }  // namespace

@@ -79,8 +79,9 @@ exit_code deliver_all(const console& out, destination to, const std::string& pat
     if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST)
         return out.fail(path, fmt::format("the folder cannot be made ({})", std::strerror(errno)),
                         "name another with -o");
+    const std::string folder = path.ends_with('/') ? path : path + "/";
     for (const document& d : docs)
-        if (const exit_code code = deliver(out, to, path + "/" + d.name, d.text); code != done) return code;
+        if (const exit_code code = deliver(out, to, folder + d.name, d.text); code != done) return code;
     return done;
 }
 
@@ -93,28 +94,22 @@ void summarise(const console& out, const loaded& l) {
                             render::printable(render::hardware_line(n.hardware))));
         if (const std::string from = render::sources_line(n.hardware); !from.empty()) out.say("  costs: " + from);
     }
-    if (l.nodes.size() > shown) out.say(fmt::format("  … and {} more nodes", l.nodes.size() - shown));
+    if (l.nodes.size() > shown) out.say("  … and " + render::counted(l.nodes.size() - shown, "more node"));
     if (l.fabric)
         out.say(fmt::format(
             "  {}: {}", topo::name_of(l.fabric->form),
             render::counted(l.fabric->switches.size(), l.fabric->form == topo::fabric_form::block ? "block" : "switch",
                             l.fabric->form == topo::fabric_form::block ? "blocks" : "switches")));
-    topo::findings notes = l.notes;
-    for (const topo::node_description& n : l.nodes) add_missing(notes, n.notes);
-    out.report(notes);
+    out.report(notes_of(l));
 }
 
 exit_code print_object(const console& out, const options& o, const std::vector<loaded>& all, destination to) {
     json object = {{"written", to == destination::file ? json(o.output) : json()}, {"inputs", json::array()}};
     for (const loaded& l : all) {
         json one = {{"file", place_of(l.path)}, {"format", topo::name_of(l.read_as)}, {"nodes", json::array()}};
-        topo::findings notes = l.notes;
-        for (const topo::node_description& n : l.nodes) {
-            one["nodes"].push_back(node_file_json(n));
-            add_missing(notes, n.notes);
-        }
+        for (const topo::node_description& n : l.nodes) one["nodes"].push_back(node_file_json(n));
         one["fabric"] = l.fabric ? to_json(*l.fabric) : json();
-        one["findings"] = to_json(notes);
+        one["findings"] = to_json(notes_of(l));
         object["inputs"].push_back(std::move(one));
     }
     return out.print_object(object);
@@ -127,7 +122,9 @@ int run(const options& o) {
     const topo::format how = o.from == "auto" ? topo::format::automatic : *topo::format_named(o.from);
     std::vector<loaded> all;
     for (const std::string& file : o.files) {
-        auto got = load(file, how, {.strict = o.strict, .gpu_model = o.gpu_model});
+        const auto text = read_input(file);
+        if (!text) return out.fail(text.failure());
+        auto got = parse_input(*text, file, how, {.strict = o.strict, .gpu_model = o.gpu_model});
         if (!got) return out.fail(got.failure());
         if (got->kind != content::imported)
             return out.fail(place_of(file), "is a " + got->kind_text() + " of Atoll already", "use it as it is");

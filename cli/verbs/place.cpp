@@ -39,7 +39,9 @@ topo::result<placement::request> request_of(const options& o) {
     if (o.gpus > 0) {
         if (o.gpus_per_node > 0) return bad("--gpus", "stands together with --gpus-per-node", "use one of the two");
         if (o.gpus < o.nodes)
-            return bad("--gpus", fmt::format("{} GPUs are fewer than {} nodes", o.gpus, o.nodes),
+            return bad("--gpus",
+                       fmt::format("{} cannot be spread over {}", render::counted(o.gpus, "GPU"),
+                                   render::counted(o.nodes, "node")),
                        "ask for one a node at least");
         r.nodes = 0;
         r.gpus_total = o.gpus;
@@ -90,16 +92,18 @@ std::string_view word_of(placement::outcome o) {
     return "bad_request";
 }
 
-exit_code no_fit(const console& out, const options& o, const placement::request& wanted, placement::outcome why) {
+exit_code no_fit(const console& out, const options& o, const placement::request& wanted, placement::outcome why,
+                 const topo::findings& notes) {
     const std::string_view text = placement::text_of(why);
     const exit_code code = why == placement::outcome::bad_request ? bad_use : difference;
     const std::string asked = wanted.gpus_total > 0
                                   ? render::counted(wanted.gpus_total, "GPU")
                                   : fmt::format("{} with {} each", render::counted(wanted.nodes, "node"),
                                                 render::counted(wanted.gpus_per_node, "GPU"));
+    if (!o.common.as_json) out.report(notes);
     out.fail(asked, std::string(text), "");
     if (!o.common.as_json) return code;
-    const exit_code printed = out.print_object(no_placement_json(wanted, word_of(why), text));
+    const exit_code printed = out.print_object(no_placement_json(wanted, word_of(why), text, notes));
     return printed == done ? code : printed;
 }
 
@@ -109,6 +113,7 @@ int run(const options& o) {
         return out.fail("--html -", "the page and the --json object cannot both go to standard output", "name a file");
     auto got = load(o.file);
     if (!got) return out.fail(got.failure());
+    topo::findings notes = notes_of(*got);
     const auto cluster = load_as_cluster(std::move(*got));
     if (!cluster) return out.fail(cluster.failure());
     const auto wanted = request_of(o);
@@ -120,10 +125,10 @@ int run(const options& o) {
     for (std::size_t i = 0; i < state->free.size(); ++i) chooser->set_free(topo::node_id(i), state->free[i]);
     placement::answer answer;
     const placement::outcome what = chooser->choose(*wanted, {}, answer);
-    if (what != placement::outcome::placed) return no_fit(out, o, *wanted, what);
+    if (what != placement::outcome::placed) return no_fit(out, o, *wanted, what, notes);
 
     const placed_job job{*cluster, *wanted, answer};
-    const topo::findings notes = placement_notes(job);
+    add_missing(notes, placement_notes(job));
     if (!o.html.empty()) {
         const std::string page = render::placement_page(job, state->free, notes);
         const exit_code code =

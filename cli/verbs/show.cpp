@@ -81,13 +81,12 @@ topo::result<subject> subject_of(const options& o, loaded from) {
     subject s;
     s.kind = from.kind_text();
     s.name = place_of(from.path);
-    s.notes = from.notes;
+    s.notes = notes_of(from);
     if (from.cluster) {
         auto taken = take_cluster(s, o, std::move(from));
         if (!taken) return taken.failure();
     } else {
         for (topo::node_description& n : from.nodes) {
-            add_missing(s.notes, n.notes);
             const std::string title = name_of(n);
             s.classes.emplace_back(std::move(n.hardware), view_of(o, title, n.host, 1));
         }

@@ -20,51 +20,60 @@ struct options {
 
 struct verdict {
     std::string file;
-    std::string kind;     // "unreadable" when it could not be read at all
+    std::string kind;     // "unreadable" when it could not be read at all, "" when it is of no known kind
     std::string content;  // "64 nodes in 1 class"
     topo::findings notes;
     bool good = true;
 };
 
+topo::finding finding_of(const topo::error& e) { return {topo::severity::error, e.where, e.what, e.remedy}; }
+
 std::string plural(std::size_t n, std::string_view one, std::string_view many) { return render::counted(n, one, many); }
+
+// The same with the file before the place: several files may be checked at once.
+topo::finding in_file(topo::finding f, const std::string& file) {
+    if (f.where != file && !f.where.starts_with(file + ":")) f.where = file + (f.where.empty() ? "" : ": " + f.where);
+    return f;
+}
+
+void check_content(verdict& v, loaded got) {
+    v.notes = notes_of(got);
+    bool simulated = false;
+    for (const topo::node_description& n : got.nodes) {
+        add_missing(v.notes, topo::check(n.hardware));
+        simulated = simulated || n.hardware.simulated();
+    }
+    if (got.fabric) {
+        add_missing(v.notes, topo::check(*got.fabric));
+        v.content = plural(got.fabric->switches.size(), "switch", "switches");
+    }
+    if (!got.nodes.empty())
+        v.content += (v.content.empty() ? "" : ", ") + plural(got.nodes.size(), "node", "nodes") + ", " +
+                     plural(got.nodes.front().hardware.gpus.size(), "GPU", "GPUs");
+    if (got.cluster) {
+        auto built = topo::cluster::build(std::move(*got.cluster));
+        if (!built) return v.notes.push_back(in_file(finding_of(built.failure()), v.file));
+        v.notes.insert(v.notes.end(), built->notes().begin(), built->notes().end());
+        v.content = plural(built->nodes().size(), "node", "nodes") + " in " +
+                    plural(built->classes().size(), "class", "classes");
+        simulated = built->simulated();
+    }
+    if (simulated) v.content += ", simulated";
+}
 
 verdict check_file(const std::string& path, bool strict) {
     verdict v{place_of(path), "unreadable", {}, {}, true};
-    auto add_error = [&](const topo::error& e) {
-        const std::string where =
-            e.where.find(v.file) == std::string::npos ? v.file + (e.where.empty() ? "" : ": " + e.where) : e.where;
-        v.notes.push_back({topo::severity::error, where, e.what, e.remedy});
-    };
-    auto got = load(path, topo::format::automatic, {.strict = strict, .gpu_model = {}});
-    if (!got) {
-        add_error(got.failure());
+    const auto add_error = [&](const topo::error& e) { v.notes.push_back(in_file(finding_of(e), v.file)); };
+    if (const auto text = read_input(path); !text) {
+        add_error(text.failure());
     } else {
-        v.kind = got->kind_text();
-        v.notes = got->notes;
-        for (const topo::node_description& n : got->nodes) {
-            const topo::findings faults = topo::check(n.hardware);
-            v.notes.insert(v.notes.end(), faults.begin(), faults.end());
-            add_missing(v.notes, n.notes);
-        }
-        if (got->fabric) {
-            const topo::findings faults = topo::check(*got->fabric);
-            v.notes.insert(v.notes.end(), faults.begin(), faults.end());
-            v.content = plural(got->fabric->switches.size(), "switch", "switches");
-        }
-        if (!got->nodes.empty())
-            v.content += (v.content.empty() ? "" : ", ") + plural(got->nodes.size(), "node", "nodes") + ", " +
-                         plural(got->nodes.front().hardware.gpus.size(), "GPU", "GPUs");
-        if (got->cluster) {
-            auto built = topo::cluster::build(std::move(*got->cluster));
-            if (!built)
-                add_error(built.failure());
-            else {
-                v.notes.insert(v.notes.end(), built->notes().begin(), built->notes().end());
-                v.content = plural(built->nodes().size(), "node", "nodes") + " in " +
-                            plural(built->classes().size(), "class", "classes");
-                if (built->simulated()) v.content += ", simulated";
-            }
-        }
+        const content kind = content_of(*text);
+        v.kind = kind_text(kind, kind == content::imported ? topo::detect_format(*text) : topo::format::automatic);
+        auto got = parse_any(*text, path, {.strict = strict, .gpu_model = {}});
+        if (got)
+            check_content(v, std::move(*got));
+        else
+            add_error(got.failure());
     }
     v.good = std::none_of(v.notes.begin(), v.notes.end(), [&](const topo::finding& f) {
         return f.level == topo::severity::error || (strict && f.level == topo::severity::warning);
@@ -80,11 +89,15 @@ int run(const options& o) {
     for (const std::string& file : o.files) {
         const verdict v = check_file(file, o.strict);
         all_good = all_good && v.good;
-        object["files"].push_back(
-            {{"file", v.file}, {"kind", v.kind}, {"valid", v.good}, {"findings", to_json(v.notes)}});
+        object["files"].push_back({{"file", v.file},
+                                   {"kind", v.kind.empty() ? json() : json(v.kind)},
+                                   {"valid", v.good},
+                                   {"findings", to_json(v.notes)}});
         if (o.common.as_json) continue;
-        out.report(v.notes);
-        text += fmt::format("{}: {}: {}{}\n", render::printable(v.file), v.kind,
+        topo::findings placed;
+        for (const topo::finding& f : v.notes) placed.push_back(in_file(f, v.file));
+        out.report(placed);
+        text += fmt::format("{}: {}{}{}{}\n", render::printable(v.file), v.kind, v.kind.empty() ? "" : ": ",
                             v.good ? "valid" : out.out().red("not valid"), v.content.empty() ? "" : ", " + v.content);
     }
     object["valid"] = all_good;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <sstream>
 
 #include "atoll_run.hpp"
 
@@ -207,6 +209,8 @@ TEST_CASE("Ctrl-C writes no node file and the run can go on") {
     CHECK_FALSE(contains(stopped.err, "stopped: 0 of"));  // else there would be nothing to go on with
     CHECK_FALSE(exists(out));
     REQUIRE(exists(out + ".log"));
+    CHECK(run_atoll({"calibrate", "--simulate", "dgx-a100", "--resume", out + ".log"}).code == 2);
+    const std::string kept = dir.write("kept.log", read_all(out + ".log"));
     const ran resumed =
         run_atoll({"calibrate", "--simulate", "gb200-nvl72-tray", "-o", out, "--resume", out + ".log", "--json"});
     CHECK(resumed.code == 0);
@@ -214,7 +218,44 @@ TEST_CASE("Ctrl-C writes no node file and the run can go on") {
     const auto hardware = without_times(resumed.json()["node"]["hardware"]);
     CHECK(hardware["costs"].size() >= 3);
     CHECK(hardware == without_times(whole.json()["node"]["hardware"]));
-    CHECK(run_atoll({"calibrate", "--simulate", "dgx-a100", "--resume", out + ".log"}).code == 2);
+    CHECK_FALSE(exists(out + ".log"));  // it goes as after a run that was not stopped
+    const std::vector<std::string> named{"calibrate", "--simulate", "gb200-nvl72-tray", "-o", out, "--resume", kept,
+                                         "--log",     kept};
+    CHECK(run_atoll(named).code == 0);
+    CHECK(exists(kept));  // --log asks for it
+}
+
+TEST_CASE("calibrate refuses before it measures what would fail after") {
+    const scratch dir;
+    const std::string log = dir.file("none.log");
+    const ran nothing = run_atoll({"calibrate", "--simulate", "gb200-nvl72-tray", "--resume", log});
+    CHECK(nothing.code == 2);
+    CHECK(contains(nothing.err, "error: --resume " + log + ": there is no such log"));
+    CHECK(contains(nothing.err, "leave out --resume"));
+    for (const std::string& bad : {dir.file("no/such/n.json"), dir.path(), dir.path() + "/"}) {
+        CAPTURE(bad);
+        const ran r = run_atoll({"calibrate", "--simulate", "gb200-nvl72-tray", "-o", bad});
+        CHECK(r.code == 2);
+        CHECK(contains(r.err, "error: " + dir.path()));
+        CHECK_FALSE(contains(r.err, "SIMULATED"));  // which is said before the first cost
+        CHECK_FALSE(exists(bad + ".log"));
+    }
+    const std::string one = dir.file("one");
+    CHECK(run_atoll({"calibrate", "--simulate", "gb200-nvl72-tray", "-o", one, "--log", one}).code == 2);
+    CHECK(dir.names().empty());
+    const ran other = run_atoll({"calibrate", "--simulate", "gb200-nvl72-tray", "--resume", dir.write("x.log", "")});
+    CHECK(other.code == 0);
+    CHECK(contains(other.err, "holds no finished cost"));
+}
+
+TEST_CASE("calibrate says each finding once") {
+    const ran r = run_atoll(
+        {"calibrate", "--simulate", "dgx-h100", "--only", "gpu-gpu", "--fault", "nvlink-lost:GPU2-GPU5", "--json"});
+    CHECK(r.code == 0);
+    const std::string what = "GPU2-GPU5: degraded_nvlink";
+    const std::size_t first = r.err.find(what);
+    REQUIRE(first != std::string::npos);
+    CHECK(r.err.find(what, first + 1) == std::string::npos);
 }
 
 TEST_CASE("merge makes a cluster file that every other verb takes") {
@@ -258,6 +299,94 @@ TEST_CASE("merge refuses what does not fit together") {
         CHECK(contains(r.err, "error:"));
         CHECK_FALSE(exists(out));
     }
+}
+
+TEST_CASE("an empty or binary file is called so, not taken for another tool's") {
+    const scratch dir;
+    std::string binary =
+        "\x7f"
+        "ELF";
+    for (int i = 0; i < 4096; ++i) binary += static_cast<char>(i * 37 % 251);
+    const std::pair<std::string, const char*> inputs[] = {{dir.write("empty", ""), "is empty"},
+                                                          {dir.write("blank", "\xef\xbb\xbf \n\n"), "is empty"},
+                                                          {dir.write("binary", binary), "is binary"},
+                                                          {dir.write("no-nul", std::string(500, '\x01')), "is binary"},
+                                                          {dir.write("text", "hello\n"), "of no format"}};
+    for (const auto& [file, what] : inputs)
+        for (const std::vector<std::string>& words : {std::vector<std::string>{"validate", file},
+                                                      {"show", file},
+                                                      {"place", file, "--gpus", "1"},
+                                                      {"export", file, "--to", "slurm-gres"}}) {
+            CAPTURE(file);
+            const ran r = run_atoll(words);
+            CHECK(r.code == 2);
+            CHECK(contains(r.err, "error: " + file + ": "));
+            CHECK(contains(r.err, what));
+            CHECK(contains(r.err, "give an Atoll cluster, fabric or node file"));
+            CHECK_FALSE(contains(r.err, "--from"));  // only import has it
+        }
+}
+
+TEST_CASE("validate names the file of each finding, its kind when that is known, and simulated costs") {
+    const scratch dir;
+    const std::string bad = dir.write("bad.yaml", "apiVersion: atoll/v1\nkind: Cluster\nnmae: x\nclasses: []\n");
+    const std::string none = dir.file("none.yaml");
+    const std::string conf =
+        dir.write("topology.conf", "SwitchName=root Switches=leaf1,leaf2\nSwitchName=leaf1 Nodes=n[1-4]\n");
+    const std::string node = dir.file("node.json");
+    REQUIRE(run_atoll({"calibrate", "--simulate", "dgx-h100", "--only", "gpu-gpu", "--fault", "nvlink-lost:GPU2-GPU5",
+                       "-o", node})
+                .code == 0);
+    const ran r = run_atoll({"validate", bad, none, conf, node});
+    CHECK(r.code == 2);
+    CHECK(contains(r.out, bad + ": cluster file: not valid\n"));
+    CHECK(contains(r.out, none + ": unreadable: not valid\n"));
+    CHECK(contains(r.out, node + ": node file: valid, 1 node, 8 GPUs, simulated\n"));
+    CHECK(contains(r.err, "warning: " + node + ": GPU2-GPU5: degraded_nvlink"));
+    std::istringstream lines(r.err);
+    for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        CHECK(contains(line, ": " + dir.path() + "/"));
+    }
+    const auto object = run_atoll({"validate", dir.write("hello", "hello\n"), none, "--json"}).json();
+    CHECK(object["files"][0]["kind"].is_null());
+    CHECK(object["files"][1]["kind"] == "unreadable");
+    // What the node file says of itself is not lost on the way to an answer.
+    const std::string finding = "GPU2-GPU5: degraded_nvlink";
+    for (const char* gpus : {"2", "9"}) {
+        CHECK(contains(run_atoll({"place", node, "--gpus", gpus}).err, finding));
+        CHECK(contains(run_atoll({"place", node, "--gpus", gpus, "--json"}).json()["notes"].dump(), "degraded_nvlink"));
+    }
+    CHECK(contains(run_atoll({"export", node, "--to", "slurm-gres"}).err, finding));
+}
+
+TEST_CASE("a NUMA node that the class does not list is refused") {
+    const scratch dir;
+    std::string text = read_all(simulated_node());
+    const std::size_t at = text.find("\"numa\": 0, \"cpus\"");  // of the first GPU
+    REQUIRE(at != std::string::npos);
+    text.replace(at, 9, "\"numa\": 7");
+    const ran r = run_atoll({"validate", dir.write("n.json", text)});
+    CHECK(r.code == 2);
+    CHECK(contains(r.err, "NUMA node 7 of GPU0 is not in the numa list"));
+    CHECK(contains(r.err, "-1 for unknown"));
+    text.replace(at, 9, "\"numa\": -1");
+    CHECK(run_atoll({"validate", dir.write("n.json", text)}).code == 0);
+}
+
+TEST_CASE("a folder is written to with one slash") {
+    const scratch dir;
+    const ran r = run_atoll({"import", example("a100-pcie-bridges.txt"), "-o", dir.file("out/")});
+    CHECK(r.code == 0);
+    CHECK(contains(r.err, "wrote " + dir.file("out/a100-pcie-bridges.json") + "\n"));
+}
+
+TEST_CASE("a link to a file that is not there yet stays a link") {
+    const scratch dir;
+    std::filesystem::create_symlink("real.json", dir.file("link.json"));
+    CHECK(run_atoll({"import", example("a100-pcie-bridges.txt"), "-o", dir.file("link.json")}).code == 0);
+    CHECK(std::filesystem::is_symlink(dir.file("link.json")));
+    CHECK(run_atoll({"validate", dir.file("real.json")}).code == 0);
 }
 
 TEST_CASE("validate counts warnings with --strict") {

@@ -49,6 +49,9 @@ TEST_CASE("the object holds every matrix, with null where there is no cost") {
     CHECK(r.code == 0);
     const auto h = r.json()["classes"][0];
     CHECK(h["gpus"].size() == 8);
+    CHECK(h["made_by"]["time"].is_number());
+    const auto imported = run_atoll({"show", example("a100-pcie-bridges.txt"), "--json"}).json();
+    CHECK(imported["classes"][0]["made_by"]["time"].is_null());  // unknown
     CHECK(h["islands"] == nlohmann::json({{0, 1, 2, 3, 4, 5, 6, 7}}));
     bool seen = false;
     for (const auto& layer : h["layers"]) {

@@ -59,6 +59,36 @@ TEST_CASE("wrong words give exit code 2, a message and no output") {
     }
 }
 
+TEST_CASE("a wrong verb is named, with the one that it is most like") {
+    const auto error = [](const std::string& word) { return run_atoll({word, "x", "--gpus", "1"}).err; };
+    for (const auto& [word, verb] : {std::pair{"plce", "place"},
+                                     {"palce", "place"},
+                                     {"Show", "show"},
+                                     {"cal", "calibrate"},
+                                     {"validat", "validate"},
+                                     {"exprot", "export"}}) {
+        CAPTURE(word);
+        CHECK(contains(error(word), "'" + std::string(word) + "' is no verb; write atoll " + verb + ","));
+    }
+    CHECK(contains(error("moonshot"), "'moonshot' is no verb; see atoll --help"));
+    CHECK(contains(error("mam"), "'mam' is no verb; see atoll --help"));  // man is for the build alone
+    CHECK(error(std::string(10000, 'p')).size() < 300);
+    CHECK(contains(run_atoll({}).err, "no verb was given"));
+    CHECK(contains(run_atoll({"--jsn"}).err, "no verb was given beside --jsn"));
+}
+
+TEST_CASE("a wrong number is quoted with what is right") {
+    CHECK(contains(run_atoll({"place", "x", "--gpus", "two"}).err,
+                   "--gpus: 'two' is not a whole number from 1 to 67108864; see atoll place --help"));
+    for (const char* wrong : {"", "1.5", "-1", "0", "0x10", "1e3", "65"})
+        CHECK(contains(run_atoll({"place", "x", "--gpus-per-node", wrong}).err,
+                       "'" + std::string(wrong) + "' is not a whole number from 1 to 64"));
+    CHECK(contains(run_atoll({"calibrate", "--seed", "-1"}).err, "'-1' is not a whole number from 0 to"));
+    CHECK(contains(run_atoll({"calibrate", "--real-time", "nan"}).err, "'nan' is not a number from 0 to 1000"));
+    // Leading zeros are zeros, not octal: 010 is ten.
+    CHECK(run_atoll({"place", example("dgx-h100-64.yaml"), "--gpus", "010", "--json"}).json()["request"]["gpus"] == 10);
+}
+
 TEST_CASE("every verb has help with examples and all exit codes") {
     for (const std::string& verb : verbs) {
         const ran r = run_atoll({verb, "--help"});
