@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/compare.hpp"
+#include "topo/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -203,7 +204,7 @@ topo::findings to_findings(const comparison& c) {
         if (worst[i] == nullptr) continue;
         std::string text =
             fmt::format("{}: {} before, {} now", name_of(worst[i]->kind), worst[i]->before, worst[i]->now);
-        if (count[i] > 1) text += fmt::format(", and {} more costs", count[i] - 1);
+        if (count[i] > 1) text += fmt::format(", and {}", topo::counted(count[i] - 1, "more cost"));
         out.push_back({severity_of(worst[i]->kind), worst[i]->where, std::move(text), keep});
     }
     return out;

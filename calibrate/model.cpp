@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/model.hpp"
+#include "topo/counted.hpp"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -204,9 +205,9 @@ void read_links(const reader& r, const YAML::Node& root, machine_model& m) {
         }
         if (row >= gpus || found.size() != columns.size() + 1 || found.front() != columns[row])
             r.fail_line(number, "this row of the link table does not fit",
-                        row < gpus
-                            ? fmt::format("it must start with {} and hold {} links", columns[row], columns.size())
-                            : "the table has one row a GPU");
+                        row < gpus ? fmt::format("it must start with {} and hold {}", columns[row],
+                                                 topo::counted(columns.size(), "link"))
+                                   : "the table has one row a GPU");
         for (std::size_t k = 0; k < columns.size(); ++k) {
             const auto l = topo::link_named(found[k + 1]);
             if (!l || (l->kind == link_class::self) != (k == row))
@@ -219,7 +220,8 @@ void read_links(const reader& r, const YAML::Node& root, machine_model& m) {
         ++row;
     }
     if (row != gpus)
-        r.fail(node, fmt::format("the link table has {} rows for {} GPUs", row, gpus), "add the rows that are missing");
+        r.fail(node, fmt::format("the link table has {} for {}", topo::counted(row, "row"), topo::counted(gpus, "GPU")),
+               "add the rows that are missing");
     for (std::size_t a = 0; a < gpus; ++a)
         for (std::size_t b = 0; b < a; ++b)
             if (!(hw.gpu_links(a, b) == hw.gpu_links(b, a)))

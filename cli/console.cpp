@@ -49,7 +49,7 @@ void console::report(const topo::findings& notes) const {
         }
     }
     if (notes.size() > shown)
-        text += fmt::format("… {} more findings; --json prints all of them\n", notes.size() - shown);
+        text += fmt::format("… {}; --json prints all of them\n", render::counted(notes.size() - shown, "more finding"));
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

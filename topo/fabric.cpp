@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "topo/counted.hpp"
 #include "topo/fabric_check.hpp"
 #include "topo/hostlist.hpp"
 #include "topo/quote.hpp"
@@ -324,12 +325,13 @@ std::vector<cost> all_costs(const fabric_description& d, std::size_t levels, fin
     std::vector<cost> costs = d.level_costs;
     if (costs.size() > wanted)
         notes.push_back({severity::warning, "fabric",
-                         fmt::format("level_costs names {} levels, the fabric has {}", costs.size(), levels),
+                         fmt::format("level_costs names {}, the fabric has {}", counted(costs.size(), "level"), levels),
                          "take the last ones out"});
     if (costs.size() < wanted) {
-        notes.push_back({severity::info, "fabric",
-                         fmt::format("the cost of {} of {} fabric levels is estimated", wanted - costs.size(), wanted),
-                         "measure them, or write level_costs"});
+        notes.push_back(
+            {severity::info, "fabric",
+             fmt::format("the cost of {} of {} is estimated", wanted - costs.size(), counted(wanted, "fabric level")),
+             "measure them, or write level_costs"});
         const bool nvlink = level_0_is_nvlink(d, notes);
         for (std::size_t l = costs.size(); l < wanted; ++l)
             costs.push_back(estimated_level_cost(static_cast<int>(l), nvlink));

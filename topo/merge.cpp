@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "topo/counted.hpp"
 #include "topo/hostlist.hpp"
 #include "topo/merge_difference.hpp"
 
@@ -242,7 +243,8 @@ void report_fabric(const cluster_description& c, findings& notes) {
     std::sort(without.begin(), without.end(), natural_less);
     notes.push_back(
         {severity::warning, "fabric",
-         fmt::format("{} nodes of the fabric have no class: {}", without.size(), compress_hostlist(without)),
+         fmt::format("{} no class: {}", counted(without.size(), "node of the fabric has", "nodes of the fabric have"),
+                     compress_hostlist(without)),
          "calibrate or import them, and merge again"});
 }
 

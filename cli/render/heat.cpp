@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/render/heat.hpp"
+#include "topo/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -175,7 +176,7 @@ std::string tip_of(const topo::node_class& hardware, const topo::cost_layer& lay
     if (const topo::link* l = link_of(hardware, layer, from, to)) text += ", " + topo::text_of(*l);
     text += fmt::format("; {}", topo::name_of(c.from));
     if (c.alpha_from != c.from) text += fmt::format(", latency {}", topo::name_of(c.alpha_from));
-    if (c.samples > 0) text += fmt::format(", {} samples", c.samples);
+    if (c.samples > 0) text += ", " + topo::counted(c.samples, "sample");
     if (c.spread > 0) text += fmt::format(", ±{:.1f} %", c.spread * 100);
     return text;
 }

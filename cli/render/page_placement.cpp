@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "cli/render/facts.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/page_parts.hpp"
@@ -22,9 +24,9 @@ std::string us(double value) {
 std::string share_text(const topo::cluster& c, const std::vector<placement::node_share>& shares) {
     std::string text;
     for (std::size_t i = 0; i < shares.size() && i < 12; ++i)
-        text += fmt::format("{}{} GPUs {}", i == 0 ? "" : "; ", c.nodes()[shares[i].node.value].name,
-                            gpus_text(shares[i].gpus));
-    if (shares.size() > 12) text += fmt::format(" … and {} more nodes", shares.size() - 12);
+        text += fmt::format("{}{} {} {}", i == 0 ? "" : "; ", c.nodes()[shares[i].node.value].name,
+                            std::has_single_bit(shares[i].gpus) ? "GPU" : "GPUs", gpus_text(shares[i].gpus));
+    if (shares.size() > 12) text += " … and " + counted(shares.size() - 12, "more node");
     return text;
 }
 
@@ -75,7 +77,8 @@ std::string rank_rows(const placed_job& job) {
     }
     std::string out = data_table("", {"rank", "node", "GPU", "NIC", "NUMA"}, rows);
     if (job.got.ranks.size() > ranks_listed)
-        out += fmt::format("<p class=\"sub\">… and {} more ranks.</p>\n", job.got.ranks.size() - ranks_listed);
+        out +=
+            fmt::format("<p class=\"sub\">… and {}.</p>\n", counted(job.got.ranks.size() - ranks_listed, "more rank"));
     return out;
 }
 

@@ -143,10 +143,4 @@ std::string date(long long seconds_since_1970) {
                        parts.tm_hour, parts.tm_min);
 }
 
-std::string counted(std::size_t n, std::string_view one, std::string_view many) {
-    if (n == 1) return fmt::format("1 {}", one);
-    if (many.empty()) return fmt::format("{} {}s", n, one);
-    return fmt::format("{} {}", n, many);
-}
-
 }  // namespace cli::render

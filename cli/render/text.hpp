@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "topo/counted.hpp"
+
 namespace cli::render {
 
 // For a terminal: control characters, bytes that are no UTF-8 and characters that reorder text
@@ -35,6 +37,6 @@ namespace cli::render {
 // "2026-11-30 09:41 UTC"; "unknown" for 0.
 [[nodiscard]] std::string date(long long seconds_since_1970);
 // "1 GPU", "8 GPUs".
-[[nodiscard]] std::string counted(std::size_t n, std::string_view one, std::string_view many = {});
+using topo::counted;
 
 }  // namespace cli::render

@@ -11,6 +11,7 @@
 #include "plugin/slurm/counters.hpp"
 #include "plugin/slurm/regular_file.hpp"
 #include "plugin/slurm/session.hpp"
+#include "topo/counted.hpp"
 #include "topo/file.hpp"
 
 using slurm_plugin::config;
@@ -130,16 +131,20 @@ topo::result<session> make_session(const config& settings, const topo::cluster_d
 void tell_loaded(const atoll_glue& g, const session& s) {
     const arranged& a = s.cluster();
     say(g, ATOLL_LOG_INFO,
-        fmt::format("{} loaded: {} of Slurm's nodes, {} classes{}", s.settings().cluster_file, a.nodes_known,
-                    a.cluster->classes().size(), a.cluster->simulated() ? ", SIMULATED costs" : ""));
+        fmt::format("{} loaded: {} of Slurm's nodes, {}{}", s.settings().cluster_file, a.nodes_known,
+                    topo::counted(a.cluster->classes().size(), "class", "classes"),
+                    a.cluster->simulated() ? ", SIMULATED costs" : ""));
     if (a.nodes_unknown > 0)
         say(g, ATOLL_LOG_INFO,
-            fmt::format("{} of Slurm's nodes are not in {}: they are left to Slurm; add them with atoll merge",
-                        a.nodes_unknown, s.settings().cluster_file));
+            a.nodes_unknown == 1
+                ? fmt::format("1 of Slurm's nodes is not in {}: it is left to Slurm; add it with atoll merge",
+                              s.settings().cluster_file)
+                : fmt::format("{} of Slurm's nodes are not in {}: they are left to Slurm; add them with atoll merge",
+                              a.nodes_unknown, s.settings().cluster_file));
     if (a.unslurmed_count > 0)
         say(g, ATOLL_LOG_INFO,
-            fmt::format("{} nodes of {} are not in slurm.conf ({}{}): ignored", a.unslurmed_count,
-                        s.settings().cluster_file, fmt::join(a.unslurmed, ", "),
+            fmt::format("{} of {} {} not in slurm.conf ({}{}): ignored", topo::counted(a.unslurmed_count, "node"),
+                        s.settings().cluster_file, a.unslurmed_count == 1 ? "is" : "are", fmt::join(a.unslurmed, ", "),
                         a.unslurmed_count > a.unslurmed.size() ? ", …" : ""));
 }
 
@@ -328,9 +333,13 @@ void atoll_glue_summary(struct atoll_glue* g) {
                         static_cast<double>(c.books_p99_ns) / 1e3));
         if (c.nodes_differing > 0)
             say(*g, ATOLL_LOG_INFO,
-                fmt::format("{} nodes have another GPU count in Slurm than in the cluster file (or have not registered "
-                            "yet): left to Slurm; calibrate them again if their hardware changed",
-                            c.nodes_differing));
+                c.nodes_differing == 1
+                    ? std::string(
+                          "1 node has another GPU count in Slurm than in the cluster file (or has not registered "
+                          "yet): left to Slurm; calibrate it again if its hardware changed")
+                    : fmt::format("{} nodes have another GPU count in Slurm than in the cluster file (or have not "
+                                  "registered yet): left to Slurm; calibrate them again if their hardware changed",
+                                  c.nodes_differing));
         return 0;
     });
 }

@@ -158,7 +158,7 @@ TEST_CASE("nodes that only one side knows are told, counted and never chosen") {
     w.write("atoll.yaml", good_config);
     w.write_cluster(bridge_cluster(4, 2));
     REQUIRE(w.load() == 1);
-    CHECK(says(w, ATOLL_LOG_INFO, "1 of Slurm's nodes are not in"));
+    CHECK(says(w, ATOLL_LOG_INFO, "1 of Slurm's nodes is not in"));
     CHECK(says(w, ATOLL_LOG_INFO, "g3, g4"));
     w.free_all();
     atoll_choice c{};

@@ -179,6 +179,8 @@ TEST_CASE("wrong cluster files are refused with line and remedy") {
     expect({"list for a scalar", with("cores: 16", "cores: [16]"), "lab.yaml:7", "a list"});
     expect({"nothing for a scalar", with("cores: 16", "cores:"), "lab.yaml:7", "nothing"});
     expect({"bad PCI address", with("0000:1b:00.0", "0000:1b:00.9"), "lab.yaml:9", "PCI"});
+    expect({"NUMA node that is not listed", with("    gpus:\n", "    numa: [{id: 1}]\n    gpus:\n"), "lab.yaml:6",
+            "NUMA node 0 of GPU0 is not in the numa list"});
     expect({"negative NUMA", with("numa: -1", "numa: -2"), "lab.yaml:10", "'-2'"});
     expect({"duplicate device", with("name: GPU1", "name: GPU0"), "lab.yaml:6", "GPU0 stands twice"});
     expect({"zero port speed", with("gb_per_s: 25", "gb_per_s: 0"), "lab.yaml:6", "mlx5_0"});
@@ -192,7 +194,7 @@ TEST_CASE("wrong cluster files are refused with line and remedy") {
     expect({"hexadecimal", with("x 92.5", "x 0x10"), "lab.yaml:25", "'0x10'"});
     expect({"missing pair", with("91.0 x", "x x"), "lab.yaml:26", "misses cell 1"});
     expect({"filled diagonal", with("91.0 x", "91.0 1"), "lab.yaml:26", "diagonal"});
-    expect({"missing row", with("          - 91.0 x\n", ""), "lab.yaml:25", "1 rows"});
+    expect({"missing row", with("          - 91.0 x\n", ""), "lab.yaml:25", "1 row, not 2"});
     expect({"negative latency", with("alpha_us: 2", "alpha_us: -2"), "lab.yaml:23", "never below 0"});
     expect({"no latency", with("        alpha_us: 2\n", ""), "lab.yaml:18", "alpha_us"});
     expect({"no source", with("        source: imported\n", ""), "lab.yaml:18", "source"});
@@ -203,10 +205,11 @@ TEST_CASE("wrong cluster files are refused with line and remedy") {
     expect({"unknown link", with("X NV4", "X NV0"), "lab.yaml:14", "NV0"});
     expect({"self link off the diagonal", with("X NV4", "X X"), "lab.yaml:14", "'X'"});
     expect({"link on the diagonal", with("X NV4", "PIX NV4"), "lab.yaml:14", "PIX"});
-    expect({"short link row", with("X NV4", "X"), "lab.yaml:14", "1 cells"});
+    expect({"short link row", with("X NV4", "X"), "lab.yaml:14", "1 cell, not 2"});
     expect({"unknown class", with("class: pair, hosts", "class: pear, hosts"), "lab.yaml:28", "'pear'"});
     expect({"node twice", with("[k1, \"k[3-4]\"]", "[k1, n2]"), "lab.yaml:29", "n2 stands twice (first in line 28)"});
-    expect({"bad host list", with("n[1-3],m7\"}\n  - class", "n[3-1],m7\"}\n  - class"), "lab.yaml:28", "backwards"});
+    expect({"bad host list", with("n[1-3],m7\"}\n  - class", "n[3-1],m7\"}\n  - class"), "lab.yaml:28",
+            "hosts: 'n[3-1],m7', column 3: range '3-1' runs backwards"});
     expect({"too many hosts", with("\"k[3-4]\"", "\"k[1-9999999]\""), "lab.yaml:30", "hosts"});
     expect({"unknown form", with("form: tree", "form: bush"), "lab.yaml:32", "'bush'"});
     expect({"two parents of a node", with("k[1,3-4]", "k[1,3-4],n2"), "lab.yaml:35", "n2 hangs under s1 and under s2"});

@@ -214,7 +214,7 @@ TEST_CASE("discover: AMD accelerators count, board graphics and GPU virtual func
     const auto n = found(s);
     REQUIRE(n.hardware.gpus.size() == 1);
     CHECK(n.hardware.gpus[0].model == "AMD Instinct MI300X");
-    CHECK(holds(n.notes, "1 virtual functions"));
+    CHECK(holds(n.notes, "1 virtual function of a GPU was left out"));
 }
 
 TEST_CASE("discover: a link with half its lanes is a warning") {

@@ -167,7 +167,7 @@ Hca	2 "c"
     REQUIRE(built.has_value());
     CHECK(built->built->level_of(node_id(0), node_id(1)) == 1);
     CHECK(built->built->level_of(node_id(0), node_id(2)) == unreachable_level);
-    CHECK(holds(got->notes, "1 switches have no host"));
+    CHECK(holds(got->notes, "1 switch has no host"));
     CHECK(holds(got->notes, "2 parts of the fabric are not connected"));
 }
 
@@ -214,8 +214,8 @@ TEST_CASE("ibnetdiscover: hostile and broken") {
         get("Switch 8 \"S-a\"\n[1] \"H-1\"[1] # \"n1 mlx5_0\" lid 1 4xNDR\n[2] \"S-gone\"[1] # \"x\" lid 2 4xNDR\n");
     REQUIRE(lost.has_value());
     CHECK(lost->fabric->switches[0].nodes == std::vector<std::string>{"n1"});
-    CHECK(holds(lost->notes, "1 adapters have no record"));
-    CHECK(holds(lost->notes, "in.txt:3: 1 links lead to a node without a record"));
+    CHECK(holds(lost->notes, "1 adapter has no record"));
+    CHECK(holds(lost->notes, "in.txt:3: 1 link leads to a node without a record"));
     read_cut(format::ibnetdiscover, sample{1, 2, 2, 1, false}.text());
 }
 

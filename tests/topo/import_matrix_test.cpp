@@ -141,7 +141,7 @@ TEST_CASE("nvbandwidth: reads go the way their arrow says when they are all ther
 
 TEST_CASE("nvbandwidth: broken matrices name row, expected and found") {
     CHECK(has(refusal(replaced(nvbandwidth_text, " 1    302.00       N/A", " 1    302.00")),
-              "row 1 has 1 values, 2 expected"));
+              "row 1 has 1 value, 2 expected"));
     CHECK(has(refusal(replaced(nvbandwidth_text, " 0       N/A    301.00", " 0       N/A    301.00  4")),
               "row 0 has 3 values, 2 expected"));
     CHECK(has(refusal(replaced(nvbandwidth_text, " 1    302.00       N/A\n", "")), "2 rows expected, 1 found"));

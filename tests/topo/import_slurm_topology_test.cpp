@@ -67,7 +67,7 @@ TEST_CASE("topology.conf: a node under two leaves keeps the first, as Slurm warn
     const std::string text = "SwitchName=a Nodes=n[1-3]\nSwitchName=b Nodes=n[2-4]\n";
     const auto got = read(format::slurm_topology, text);
     REQUIRE(got.has_value());
-    CHECK(holds(got->notes, "in.txt:2: node n2 and 1 more nodes are under switch b and, at in.txt:1, under a"));
+    CHECK(holds(got->notes, "in.txt:2: node n2 and 1 more node are under switch b and, at in.txt:1, under a"));
     CHECK(got->fabric->switches[1].nodes == std::vector<std::string>{"n4"});
     check_sound(*got->fabric);
     CHECK_FALSE(read(format::slurm_topology, text, true).has_value());

@@ -37,7 +37,7 @@ TEST_CASE("topograph: switches, implied leaves, domains") {
     CHECK(b->nodes.back() == "t40");
     CHECK(b->domain == "rack-b");
     CHECK(b->where == "in.txt:9");
-    CHECK(holds(got->notes, "labels of 1 switches"));
+    CHECK(holds(got->notes, "labels of 1 switch"));
     CHECK(holds(got->notes, "sub-domain"));
     check_sound(f);
 }

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "topo/counted.hpp"
 #include "topo/discover/parts.hpp"
 #include "topo/discover/sysfs.hpp"
 #include "topo/import/node_marks.hpp"
@@ -103,11 +104,13 @@ std::vector<found_gpu> find_gpus(const pci_tree& tree, const discover_options& o
     }
     if (virtuals > 0)
         notes.push_back(
-            {severity::info, "", std::to_string(virtuals) + " virtual functions of GPUs were left out", ""});
+            {severity::info, "",
+             counted(virtuals, "virtual function of a GPU was left out", "virtual functions of GPUs were left out"),
+             ""});
     if (too_many > 0)
         notes.push_back({severity::warning, "",
-                         std::to_string(too_many) + " GPUs beyond the first " + std::to_string(max_gpus_per_node) +
-                             " were left out",
+                         counted(too_many, "GPU") + " beyond the first " + std::to_string(max_gpus_per_node) +
+                             (too_many == 1 ? " was" : " were") + " left out",
                          "describe them as a node of their own"});
     return gpus;
 }

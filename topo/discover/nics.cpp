@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "topo/counted.hpp"
 #include "topo/discover/parts.hpp"
 #include "topo/discover/sysfs.hpp"
 
@@ -121,8 +122,8 @@ std::vector<found_nic> find_nics(const pci_tree& tree, const discover_options& o
     }
     if (left_out > 0)
         notes.push_back({severity::warning, "",
-                         std::to_string(left_out) + " NICs beyond the first " + std::to_string(max_nics_per_node) +
-                             " were left out",
+                         counted(left_out, "NIC") + " beyond the first " + std::to_string(max_nics_per_node) +
+                             (left_out == 1 ? " was" : " were") + " left out",
                          "say which NICs count when calibrating"});
     return nics;
 }

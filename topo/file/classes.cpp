@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "topo/counted.hpp"
 #include "topo/file/grid.hpp"
 #include "topo/file/model.hpp"
 #include "topo/quote.hpp"
@@ -111,12 +112,13 @@ void read_links(fields& f, const char* key, std::size_t rows, std::size_t column
     // "X" is an ordinary word in a link table, so it is put back before the table is read.
     const std::vector<value>& lines = as_items(*v, title, out);
     if (!out.any() && lines.size() != rows)
-        out.report(v->line, fmt::format("{} has {} rows, not {}", title, lines.size(), rows), "give one row a GPU");
+        out.report(v->line, fmt::format("{} has {}, not {}", title, counted(lines.size(), "row"), rows),
+                   "give one row a GPU");
     for (std::size_t r = 0; r < rows && !out.any(); ++r) {
         const std::vector<value> cells = row_cells(lines[r], title, out);
         if (!out.any() && cells.size() != columns)
             out.report(lines[r].line,
-                       fmt::format("row {} of {} has {} cells, not {}", r + 1, title, cells.size(), columns),
+                       fmt::format("row {} of {} has {}, not {}", r + 1, title, counted(cells.size(), "cell"), columns),
                        "give one cell a device");
         for (std::size_t c = 0; c < columns && !out.any(); ++c) {
             const auto l = cells[c].is == kind::null ? link_named("X") : link_named(cells[c].text);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "topo/counted.hpp"
 #include "topo/file/fields.hpp"
 #include "topo/file/value.hpp"
 
@@ -23,7 +24,7 @@ void read_grid(const value& v, const std::string& title, std::size_t rows, std::
     const std::vector<value>& lines = as_items(v, title, out);
     if (out.any()) return;
     if (lines.size() != rows)
-        return out.report(v.line, title + " has " + std::to_string(lines.size()) + " rows, not " + std::to_string(rows),
+        return out.report(v.line, title + " has " + counted(lines.size(), "row") + ", not " + std::to_string(rows),
                           "give one row a source");
     for (std::size_t r = 0; r < rows && !out.any(); ++r) {
         const std::vector<value> cells = row_cells(lines[r], title, out);
@@ -31,7 +32,7 @@ void read_grid(const value& v, const std::string& title, std::size_t rows, std::
         const std::string place = "row " + std::to_string(r + 1) + " of " + title;
         if (cells.size() != columns)
             return out.report(lines[r].line,
-                              place + " has " + std::to_string(cells.size()) + " cells, not " + std::to_string(columns),
+                              place + " has " + counted(cells.size(), "cell") + ", not " + std::to_string(columns),
                               "give one cell a destination, x on the diagonal");
         for (std::size_t c = 0; c < columns; ++c) {
             const bool empty = cells[c].is == kind::null;

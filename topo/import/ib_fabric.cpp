@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "topo/counted.hpp"
 #include "topo/ids.hpp"
 #include "topo/import/ib_groups.hpp"
 #include "topo/import/ib_hosts.hpp"
@@ -126,13 +127,15 @@ private:
         }
         if (spread > 0)
             text::warn(notes_, file_,
-                       std::to_string(spread) + " hosts are attached to leaves that share few hosts: " + example +
-                           (spread > 1 ? " and others" : ""),
+                       counted(spread, "host is", "hosts are") +
+                           " attached to leaves that share few hosts: " + example + (spread > 1 ? " and others" : ""),
                        "check their cables, unless they are management hosts");
         const auto loose = std::count_if(at_.begin(), at_.end(), [](const attachment& a) { return a.empty(); });
         if (loose > 0)
-            text::warn(notes_, file_, std::to_string(loose) + " hosts have no link to a switch; left out",
-                       "check their cables");
+            text::warn(
+                notes_, file_,
+                counted(static_cast<std::size_t>(loose), "host has", "hosts have") + " no link to a switch; left out",
+                "check their cables");
     }
 
     void note_rails() {
@@ -275,7 +278,10 @@ private:
         std::size_t unused = 0;
         for (std::uint32_t n = 0; n < net_.nodes.size(); ++n) unused += is_switch(n) && group_of_[n] == none ? 1 : 0;
         if (unused > 0)
-            text::note(notes_, file_, std::to_string(unused) + " switches have no host below them and were left out");
+            text::note(
+                notes_, file_,
+                counted(unused, "switch has no host below it and was", "switches have no host below them and were") +
+                    " left out");
         std::size_t roots = 0;
         for (const auto& g : groups_) roots += g.parent == none ? 1 : 0;
         if (roots > 1)

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "topo/counted.hpp"
 #include "topo/import/text.hpp"
 
 namespace topo {
@@ -109,12 +110,13 @@ public:
             if (auto added = add_link(p); !added) return added.failure();
         if (guessed_ > 0)
             text::warn(notes_, file_,
-                       std::to_string(guessed_) +
-                           " adapters have no record of their own and were taken from "
-                           "the switch that names them",
+                       counted(guessed_, "adapter has no record of its own and was",
+                               "adapters have no record of their own and were") +
+                           " taken from the switch that names them",
                        "run ibnetdiscover to its end");
         if (lost_ > 0)
-            text::warn(notes_, first_lost_, std::to_string(lost_) + " links lead to a node without a record; left out",
+            text::warn(notes_, first_lost_,
+                       counted(lost_, "link leads", "links lead") + " to a node without a record; left out",
                        "run ibnetdiscover to its end");
         return std::move(net_);
     }

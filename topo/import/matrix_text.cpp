@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "topo/counted.hpp"
 #include "topo/import/node_marks.hpp"
 #include "topo/link_table.hpp"
 
@@ -108,7 +109,7 @@ result<printed_matrix> read_matrix(const std::vector<text::line>& lines, std::si
                 break;
             }
             return bad(where,
-                       "row " + shown(words[0]) + " has " + std::to_string(words.size() - 1) + " values, " +
+                       "row " + shown(words[0]) + " has " + counted(words.size() - 1, "value") + ", " +
                            std::to_string(*columns) + " expected",
                        "paste the tool's output without changes");
         }
@@ -125,7 +126,7 @@ result<printed_matrix> read_matrix(const std::vector<text::line>& lines, std::si
         if (!m.cut && !only_blanks_after(lines, i))
             return bad(at(file, lines[i].number),
                        "row " + std::to_string(cells.size()) + " of the matrix of line " + std::to_string(m.line) +
-                           " is missing; " + std::to_string(std::max<std::size_t>(expected, 1)) + " rows expected, " +
+                           " is missing; " + counted(std::max<std::size_t>(expected, 1), "row") + " expected, " +
                            std::to_string(cells.size()) + " found",
                        "paste the complete matrix");
         m.cut = true;
@@ -174,7 +175,8 @@ void flag_outliers(const printed_matrix& m, const std::string& file, bool skip_d
     }
     if (found > listed_outliers)
         text::warn(notes, at(file, m.line),
-                   std::to_string(found - listed_outliers) + " more cells are as far off the median", "measure again");
+                   counted(found - listed_outliers, "more cell is", "more cells are") + " as far off the median",
+                   "measure again");
 }
 
 cost_layer layer_of(const printed_matrix& m, endpoint from, endpoint to, engine by, bool loaded, bool transpose,

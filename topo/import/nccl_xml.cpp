@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "topo/counted.hpp"
 #include "topo/import/device_tree.hpp"
 #include "topo/import/nccl_links.hpp"
 #include "topo/import/node_marks.hpp"
@@ -238,8 +239,9 @@ private:
         }
         if (unknown_speed > 0)
             text::note(notes_, "",
-                       "the port speed of " + std::to_string(unknown_speed) +
-                           " NICs is unknown: they stay, with the figures of their link class");
+                       "the port speed of " +
+                           counted(unknown_speed, "NIC is unknown: it stays", "NICs is unknown: they stay") +
+                           ", with the figures of the link class");
     }
 
     const xml_text& xml_;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "topo/counted.hpp"
 #include "topo/import/matrix_text.hpp"
 #include "topo/import/node_marks.hpp"
 #include "topo/import/readers.hpp"
@@ -174,7 +175,7 @@ void add_layers(node_class& c, read_matrices& all, const std::string& file, find
         const std::string where = at(file, matrix.line);
         if (matrix.values.columns() != c.gpus.size()) {
             text::warn(notes, where,
-                       "the matrix has " + std::to_string(matrix.values.columns()) + " GPUs, most have " +
+                       "the matrix has " + counted(matrix.values.columns(), "GPU") + ", most have " +
                            std::to_string(c.gpus.size()) + "; it is left out",
                        "import one machine's output at a time");
             continue;

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "topo/counted.hpp"
 #include "topo/import/node_marks.hpp"
 #include "topo/import/nvidia_smi_affinity.hpp"
 #include "topo/import/readers.hpp"
@@ -130,7 +131,7 @@ error wrong_count(const table& t, const std::string& where, std::string_view nam
     if (!t.glued.empty())
         what += "; in the header (line " + std::to_string(t.header_line) + ") '" + shown(t.glued) +
                 "' is several names run together: " + std::to_string(t.devices.size()) + " names in " +
-                std::to_string(t.columns_found) + " columns";
+                counted(t.columns_found, "column");
     return bad(where, what, paste_again);
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "topo/counted.hpp"
 #include "topo/import/text.hpp"
 
 namespace topo {
@@ -135,9 +136,10 @@ void place_gpus(node_class& c, const std::vector<affinity>& near, const std::str
             notes, file,
             "no CPU affinity for " + cut + ": a job's CPU set cuts the list; the CPUs of these GPUs are unknown");
     if (ambiguous > 0)
-        text::note(
-            notes, file,
-            std::to_string(ambiguous) + " GPUs are near several NUMA nodes alike: their NUMA node stays unknown");
+        text::note(notes, file,
+                   counted(ambiguous, "GPU is near several NUMA nodes alike: its",
+                           "GPUs are near several NUMA nodes alike: their") +
+                       " NUMA node stays unknown");
     for (auto& [id, cpus] : nodes) c.numa.push_back({id, std::move(cpus)});
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "topo/counted.hpp"
 #include "topo/import/matrix_text.hpp"
 #include "topo/import/node_marks.hpp"
 #include "topo/import/readers.hpp"
@@ -224,7 +225,7 @@ result<import_output> read_p2p(std::string_view text, const std::string& file, c
     for (const auto& e : all->matrices)
         if (e.matrix.values.columns() != count)
             return bad(at(file, e.matrix.line),
-                       "the matrix has " + std::to_string(e.matrix.values.columns()) + " GPUs, the first one has " +
+                       "the matrix has " + counted(e.matrix.values.columns(), "GPU") + ", the first one has " +
                            std::to_string(count),
                        "import one machine's output at a time");
     for (std::size_t i = 0; i < count; ++i) {

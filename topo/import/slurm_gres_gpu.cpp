@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "topo/counted.hpp"
 #include "topo/export/slurm_cores.hpp"
 #include "topo/import/node_marks.hpp"
 #include "topo/import/text.hpp"
@@ -125,10 +126,9 @@ result<done> order_rows(std::vector<gpu_row>& rows, const std::string& file, fin
         }
         const std::string place = slurm::at(file, *row.line->links_field);
         if (links.size() != rows.size())
-            return text::bad(place,
-                             "Links has " + std::to_string(links.size()) + " numbers, the node has " +
-                                 std::to_string(rows.size()) + " GPUs",
-                             "write one number a GPU of the node, -1 for itself");
+            return text::bad(
+                place, "Links has " + counted(links.size(), "number") + ", the node has " + counted(rows.size(), "GPU"),
+                "write one number a GPU of the node, -1 for itself");
         if (std::count(links.begin(), links.end(), -1) != 1)
             return text::bad(place, "Links needs exactly one -1, for the GPU itself",
                              "write one number a GPU, as -1,4,4,4");
@@ -172,8 +172,8 @@ void read_matrix(const std::vector<gpu_row>& rows, const std::string& file, node
     const std::string place = text::at(file, rows.front().line->line);
     if (without > 0)
         text::note(notes, place,
-                   std::to_string(without) + " of " + std::to_string(n) +
-                       " GPUs have no Links=: how they are joined is unknown");
+                   std::to_string(without) + " of " + counted(n, "GPU") + (without == 1 ? " has" : " have") +
+                       " no Links=: how they are joined is unknown");
     for (std::size_t a = 0; a < n; ++a)
         for (std::size_t b = a + 1; b < n; ++b)
             if (!rows[a].line->links.empty() && !rows[b].line->links.empty() &&

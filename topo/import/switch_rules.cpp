@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "topo/counted.hpp"
 #include "topo/hostlist.hpp"
 #include "topo/import/text.hpp"
 
@@ -112,7 +113,7 @@ void keep_first_leaf(std::vector<switch_description>& switches, std::string_view
             return true;
         });
         if (lost == 0) continue;
-        const std::string more = lost > 1 ? " and " + std::to_string(lost - 1) + " more nodes are" : " is";
+        const std::string more = lost > 1 ? " and " + counted(lost - 1, "more node") + " are" : " is";
         text::warn(notes, switches[i].where,
                    "node " + text::shown(example) + more + " under " + std::string(kind) + " " +
                        text::shown(switches[i].name) + " and, at " + switches[other].where + ", under " +

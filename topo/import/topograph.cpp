@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "topo/counted.hpp"
 #include "topo/import/readers.hpp"
 #include "topo/import/switch_rules.hpp"
 #include "topo/import/text.hpp"
@@ -61,7 +62,7 @@ public:
             return text::bad(file_, "the model names no switch and no block",
                              "import a model with switches: and blocks:");
         if (labels_ > 0)
-            text::note(out_.notes, file_, "labels of " + std::to_string(labels_) + " switches were not read");
+            text::note(out_.notes, file_, "labels of " + counted(labels_, "switch", "switches") + " were not read");
         if (others_ > 0)
             text::note(
                 out_.notes, file_,
