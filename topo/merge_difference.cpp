@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <tuple>
 
+#include "topo/counted.hpp"
 #include "topo/file/model.hpp"
 #include "topo/quote.hpp"
 
@@ -23,8 +24,8 @@ public:
     void add(std::string text) {
         if (++seen_ <= most_) out_.push_back(std::move(text));
     }
-    void close(const char* what) {
-        if (seen_ > most_) out_.push_back(fmt::format("{} more {} differ", seen_ - most_, what));
+    void close(const char* one, const char* many) {
+        if (seen_ > most_) out_.push_back(fmt::format("{} more {}", seen_ - most_, seen_ - most_ == 1 ? one : many));
     }
 
 private:
@@ -41,13 +42,12 @@ std::string end_name(const node_class& c, endpoint e, std::size_t i) {
 
 void devices(const node_class& node, const node_class& reference, std::vector<std::string>& out) {
     const auto number = [&](const char* what, std::size_t a, std::size_t b) {
-        if (a != b) out.push_back(fmt::format("{} {} instead of {}", a, what, b));
+        if (a != b) out.push_back(fmt::format("{} instead of {}", counted(a, what), b));
     };
-    number("GPUs", node.gpus.size(), reference.gpus.size());
-    number("NICs", node.nics.size(), reference.nics.size());
-    number("NUMA nodes", node.numa.size(), reference.numa.size());
-    if (node.cores != reference.cores)
-        out.push_back(fmt::format("{} cores instead of {}", node.cores, reference.cores));
+    number("GPU", node.gpus.size(), reference.gpus.size());
+    number("NIC", node.nics.size(), reference.nics.size());
+    number("NUMA node", node.numa.size(), reference.numa.size());
+    number("core", static_cast<std::size_t>(node.cores), static_cast<std::size_t>(reference.cores));
     for (std::size_t g = 0; g < std::min(node.gpus.size(), reference.gpus.size()); ++g) {
         const gpu& a = node.gpus[g];
         const gpu& b = reference.gpus[g];
@@ -85,8 +85,8 @@ void links(const node_class& node, const node_class& reference, std::size_t most
             else
                 changed.add(text);
         }
-    lost.close("degraded pairs");
-    changed.close("links");
+    lost.close("degraded pair differs", "degraded pairs differ");
+    changed.close("link differs", "links differ");
     std::move(others.begin(), others.end(), std::back_inserter(out));
 }
 
@@ -100,7 +100,7 @@ void nearest(const node_class& node, const node_class& reference, std::size_t mo
         if (here[g] != there[g])
             all.add(fmt::format("the nearest NIC of {} is {} (number {}), elsewhere number {}",
                                 shown(node.gpus[g].name), name(here[g]), here[g], there[g]));
-    all.close("GPUs' nearest NICs");
+    all.close("GPU's nearest NIC differs", "GPUs' nearest NICs differ");
 }
 
 void costs(const node_class& node, const node_class& reference, std::size_t most, std::vector<std::string>& out) {
@@ -125,7 +125,7 @@ void costs(const node_class& node, const node_class& reference, std::size_t most
                     all.add(fmt::format("{} {:.4g} µs against {:.4g} µs", pair, a.alpha_us, b.alpha_us));
             }
     }
-    all.close("costs");
+    all.close("cost differs", "costs differ");
 }
 
 }  // namespace

@@ -64,6 +64,15 @@ TEST_CASE("sizes: powers of 1000 and of 1024") {
     }
 }
 
+TEST_CASE("one is singular") {
+    using render::counted;
+    CHECK(counted(0, "GPU") == "0 GPUs");
+    CHECK(counted(1, "GPU") == "1 GPU");
+    CHECK(counted(2, "GPU") == "2 GPUs");
+    CHECK(counted(1, "class", "classes") == "1 class");
+    CHECK(counted(3, "class", "classes") == "3 classes");
+}
+
 TEST_CASE("text for terminals and pages hides what is not text") {
     using namespace render;
     CHECK(printable("g1 µ é 日") == "g1 µ é 日");

@@ -52,7 +52,8 @@ TEST_CASE("a good cluster file is in force, every node dirty once") {
     w.write_cluster(bridge_cluster(6, 2));
     REQUIRE(w.load() == 1);
     CHECK(count_lines(w, ATOLL_LOG_ERROR) == 0);
-    CHECK(says(w, ATOLL_LOG_INFO, "6 of Slurm's nodes"));
+    CHECK(says(w, ATOLL_LOG_INFO, "6 of Slurm's nodes, 1 class"));
+    CHECK_FALSE(says(w, ATOLL_LOG_INFO, "1 classes"));
     std::uint32_t node = 0, expected = 0;
     while (atoll_glue_next_dirty(w.glue, &node) != 0) CHECK(node == expected++);
     CHECK(expected == 6);

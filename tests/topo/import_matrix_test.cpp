@@ -170,7 +170,7 @@ TEST_CASE("nvbandwidth: a cut file keeps what is complete, strict refuses it") {
 TEST_CASE("nvbandwidth: pairs without peer access are estimated, host rows that could be any NUMA node are left out") {
     const auto got = read(replaced(nvbandwidth_text, " 0      0.00    370.00", " 0      0.00       N/A"));
     REQUIRE(got.has_value());
-    CHECK(says(got->notes, "1 pairs hold no value", topo::severity::warning));
+    CHECK(says(got->notes, "1 pair holds no value", topo::severity::warning));
     const auto* pairs = got->nodes.front().hardware.layer(endpoint::gpu, endpoint::gpu, engine::copy_engine);
     CHECK(pairs->cells(1, 0).from == source::estimated);
     CHECK(pairs->cells(0, 1).from == source::imported);
@@ -211,7 +211,7 @@ TEST_CASE("p2pBandwidthLatencyTest: latencies alone, no peer access, a cut last 
     CHECK(says(only->notes, "no bandwidth to these latencies"));
     const auto apart = read(replaced(p2p_text, "     1\t     1     1", "     1\t     0     1"));
     REQUIRE(apart.has_value());
-    CHECK(says(apart->notes, "1 pairs have no peer access", topo::severity::warning));
+    CHECK(says(apart->notes, "1 pair has no peer access", topo::severity::warning));
     const auto cut = p2p_text.substr(0, p2p_text.find("     1 250.99"));
     const auto got = read(cut);
     REQUIRE(got.has_value());

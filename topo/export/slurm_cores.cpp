@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "topo/counted.hpp"
+
 namespace topo {
 namespace {
 
@@ -77,13 +79,13 @@ std::optional<core_numbering> core_numbering::of(const node_class& hardware, std
         return std::nullopt;
     }
     if (n.cores_ > id_set::max_id || n.threads_ > max_threads) {
-        why = std::to_string(n.cores_) + " cores of " + std::to_string(n.threads_) + " threads is no machine";
+        why = counted(n.cores_, "core") + " of " + counted(n.threads_, "thread") + " is no machine";
         return std::nullopt;
     }
     for (const id_set* s : sets)
         if (s->last() >= n.cores_ * std::uint64_t{n.threads_}) {
-            why = "CPU " + std::to_string(s->last()) + " is beyond " + std::to_string(n.cores_) + " cores of " +
-                  std::to_string(n.threads_) + " threads";
+            why = "CPU " + std::to_string(s->last()) + " is beyond " + counted(n.cores_, "core") + " of " +
+                  counted(n.threads_, "thread");
             return std::nullopt;
         }
     if (n.threads_ > 1 && !sets.empty()) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "topo/counted.hpp"
 #include "topo/import/text.hpp"
 
 namespace topo {
@@ -88,11 +89,14 @@ ib_hosts ib_hosts_of(const ib_net& net, const std::string& file, findings& notes
         t.of_node[i] = at->second;
     }
     if (aggregators > 0)
-        text::note(notes, file, std::to_string(aggregators) + " in-network aggregation nodes (SHARP) are not hosts");
+        text::note(notes, file,
+                   counted(aggregators, "in-network aggregation node (SHARP) is no host",
+                           "in-network aggregation nodes (SHARP) are not hosts"));
     if (first != nullptr)
         text::warn(notes, text::at(file, first->line),
-                   std::to_string(unnamed) + " adapters do not tell their host (as '" +
-                       text::shown(first->description) + "'); each stands alone under its GUID",
+                   counted(unnamed, "adapter does not tell its host (as '", "adapters do not tell their host (as '") +
+                       text::shown(first->description) + (unnamed == 1 ? "'); it" : "'); each") +
+                       " stands alone under its GUID",
                    "let the hosts set their node description (rdma-ndd)");
     return t;
 }

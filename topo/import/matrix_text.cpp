@@ -203,7 +203,9 @@ cost_layer layer_of(const printed_matrix& m, endpoint from, endpoint to, engine 
         }
     if (guessed > 0)
         text::warn(notes, at(file, m.line),
-                   std::to_string(guessed) + " pairs hold no value (no peer access); they are estimated",
+                   counted(guessed, "pair holds no value (no peer access); it is",
+                           "pairs hold no value (no peer access); they are") +
+                       " estimated",
                    "measure them with atoll calibrate");
     return layer;
 }

@@ -55,8 +55,9 @@ public:
             }
         if (classless_ > 0)
             text::note(notes_, "",
-                       std::to_string(classless_) +
-                           " PCI devices without class are taken as NICs: the file names no other device");
+                       counted(classless_, "PCI device without class is taken as a NIC",
+                               "PCI devices without class are taken as NICs") +
+                           ": the file names no other device");
         return done{};
     }
 

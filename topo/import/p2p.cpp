@@ -199,11 +199,11 @@ void note_unconnected(const printed_matrix& connectivity, const std::string& fil
         for (std::size_t b = 0; b < connectivity.values.columns(); ++b)
             if (a != b && !connectivity.values(a, b)) ++pairs;
     if (pairs > 0)
-        text::warn(
-            notes, at(file, connectivity.line),
-            std::to_string(pairs) +
-                " pairs have no peer access: the test stages them through the host, and their figures are of that",
-            "check ACS, IOMMU and the driver if these GPUs should reach one another");
+        text::warn(notes, at(file, connectivity.line),
+                   counted(pairs, "pair has no peer access: the test stages it",
+                           "pairs have no peer access: the test stages them") +
+                       " through the host, and " + (pairs == 1 ? "its" : "their") + " figures are of that",
+                   "check ACS, IOMMU and the driver if these GPUs should reach one another");
 }
 
 }  // namespace

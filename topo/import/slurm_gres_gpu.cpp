@@ -48,8 +48,8 @@ result<done> read_files(const slurm::record& r, const std::string& file, host_re
         line.files = std::move(*names);
         if (count > 0 && static_cast<std::size_t>(count) != line.files.size())
             text::warn(notes, slurm::at(file, *f),
-                       "Count=" + std::to_string(count) + " but File= names " + std::to_string(line.files.size()) +
-                           " devices; the files count",
+                       "Count=" + std::to_string(count) + " but File= names " + counted(line.files.size(), "device") +
+                           "; the files count",
                        "take Count= out");
     } else if (const auto* many = r.find("multiplefiles")) {
         line.files.push_back(many->value);
