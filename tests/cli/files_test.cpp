@@ -312,7 +312,8 @@ TEST_CASE("an empty or binary file is called so, not taken for another tool's") 
                                                           {dir.write("binary", binary), "is binary"},
                                                           {dir.write("no-nul", std::string(500, '\x01')), "is binary"},
                                                           {dir.write("text", "hello\n"), "of no format"}};
-    for (const auto& [file, what] : inputs)
+    for (const auto& input : inputs) {
+        const std::string& file = input.first;
         for (const std::vector<std::string>& words : {std::vector<std::string>{"validate", file},
                                                       {"show", file},
                                                       {"place", file, "--gpus", "1"},
@@ -321,10 +322,11 @@ TEST_CASE("an empty or binary file is called so, not taken for another tool's") 
             const ran r = run_atoll(words);
             CHECK(r.code == 2);
             CHECK(contains(r.err, "error: " + file + ": "));
-            CHECK(contains(r.err, what));
+            CHECK(contains(r.err, input.second));
             CHECK(contains(r.err, "give an Atoll cluster, fabric or node file"));
             CHECK_FALSE(contains(r.err, "--from"));  // only import has it
         }
+    }
 }
 
 TEST_CASE("validate names the file of each finding, its kind when that is known, and simulated costs") {

@@ -48,11 +48,12 @@ TEST_CASE("sizes: powers of 1000 and of 1024") {
         {"1", 1},        {"4096", 4096}, {"64k", 64e3}, {"64M", 64e6},      {"64MB", 64e6},         {"64mb", 64e6},
         {"1.5G", 1.5e9}, {"2T", 2e12},   {"1Ki", 1024}, {"64Mi", 67108864}, {"1GiB", 1073741824.0}, {"100B", 100},
         {"0.5k", 500}};
-    for (const auto& [text, bytes] : good) {
+    for (const auto& one : good) {
+        const auto& text = one.first;
         CAPTURE(text);
         const auto got = parse_size(text, "--message");
         REQUIRE(got);
-        CHECK(*got == bytes);
+        CHECK(*got == one.second);
     }
     for (const char* text : {"", "M", "-1", "+1", "0", "0.2", "1e9", "nan", "inf", "64X", "64Mx", "64 M", "1i", "1iB",
                              "1e400", "9999999T", "1M1"}) {

@@ -67,7 +67,6 @@ TEST_CASE("a wrong verb is named, with the one that it is most like") {
                                      {"cal", "calibrate"},
                                      {"validat", "validate"},
                                      {"exprot", "export"}}) {
-        CAPTURE(word);
         CHECK(contains(error(word), "'" + std::string(word) + "' is no verb; write atoll " + verb + ","));
     }
     CHECK(contains(error("moonshot"), "'moonshot' is no verb; see atoll --help"));
