@@ -99,6 +99,18 @@ std::string matrix_of(int n, double value, const char* odd) {
 
 }  // namespace
 
+TEST_CASE("nvbandwidth: one PCI address for two devices is refused, not written") {
+    const std::string text =
+        "nvbandwidth Version: v0.8\nDevice 0: NVIDIA H100 80GB HBM3 (00000000:4f:00)\n"
+        "Device 1: NVIDIA H100 80GB HBM3 (00000000:4f:00)\n\nRunning device_to_device_memcpy_read_ce.\n"
+        "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)\n           0         1\n 0       N/A    370.10\n"
+        " 1    371.00       N/A\n";
+    const auto got = import_text(text, "nvb.txt", format::automatic, {});
+    REQUIRE_FALSE(got);
+    CHECK(got.failure().where == "nvb.txt");
+    CHECK(got.failure().what.find("0000:4f:00.0 of GPU1 stands twice") != std::string::npos);
+}
+
 TEST_CASE("nvbandwidth: engines, directions and load are kept apart; nothing is averaged") {
     const auto got = read(nvbandwidth_text);
     REQUIRE_MESSAGE(got.has_value(), got.failure().message());

@@ -91,11 +91,29 @@ const finding* first_warning(const import_output& out) noexcept {
     return nullptr;
 }
 
+// What a reader let through and Atoll's own files would refuse, such as one PCI address for two devices: refused here,
+// so that no file is written that cannot be read again. A node with more devices than placement takes is read and
+// shown; it is refused where it would be used.
+std::optional<error> unsound(const import_output& out, const std::string& file) {
+    const auto first = [&](const findings& faults) -> std::optional<error> {
+        for (const auto& f : faults)
+            if (f.level == severity::error)
+                return error{errc::bad_input, file, f.where.empty() ? f.what : f.where + ": " + f.what, f.remedy};
+        return std::nullopt;
+    };
+    for (const auto& n : out.nodes) {
+        if (n.hardware.gpus.size() > max_gpus_per_node || n.hardware.nics.size() > max_nics_per_node) continue;
+        if (auto fault = first(check(n.hardware))) return fault;
+    }
+    return out.fabric ? first(check(*out.fabric)) : std::nullopt;
+}
+
 result<import_output> read_as(const reader& r, std::string_view text, const std::string& file,
                               const import_options& options) {
     auto got = r.read(text, file, options);
     if (!got) return got;
     got->kind = r.kind;
+    if (auto fault = unsound(*got, file)) return *std::move(fault);
     if (!options.strict) return got;
     if (const finding* f = first_warning(*got))
         return error{errc::refused, f->where, f->what, f->remedy.empty() ? "import without --strict" : f->remedy};
