@@ -100,10 +100,20 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
     return how;
 }
 
+// Neighbours are mostly alike (one class, all free): what the last one got is remembered, here and in damage_of.
 void placer::state::pick_gpus(std::vector<node_share>& shares, unsigned gpus) const noexcept {
+    topo::class_id hardware;
+    gpu_mask free = 0, taken = 0;
     for (auto& s : shares) {
-        const auto best = tables[nodes.hardware(s.node.value).value].best(nodes.free(s.node.value), gpus);
-        s.gpus = best ? best->gpus : 0;
+        const auto its = nodes.hardware(s.node.value);
+        const gpu_mask its_free = nodes.free(s.node.value);
+        if (its != hardware || its_free != free) {
+            const auto best = tables[its.value].best(its_free, gpus);
+            hardware = its;
+            free = its_free;
+            taken = best ? best->gpus : 0;
+        }
+        s.gpus = taken;
     }
 }
 
@@ -112,9 +122,18 @@ double placer::state::damage_of(std::span<const node_share> shares) noexcept {
     auto& take = leaf_take_.front();
     double inside = 0;
     std::uint32_t leaves = 0;
+    topo::class_id hardware;
+    gpu_mask free = 0, taken = 0;
+    double damage = 0;
     for (const auto& s : shares) {
         const std::uint32_t n = s.node.value;
-        inside += tables[nodes.hardware(n).value].score(s.gpus, nodes.free(n) | s.gpus).damage;
+        if (nodes.hardware(n) != hardware || (nodes.free(n) | s.gpus) != free || s.gpus != taken) {
+            hardware = nodes.hardware(n);
+            free = nodes.free(n) | s.gpus;
+            taken = s.gpus;
+            damage = tables[hardware.value].score(taken, free).damage;
+        }
+        inside += damage;
         // A node of which a part stays free leaves its leaf broken, so it does not count as used up.
         const bool used_up = (nodes.free(n) & ~s.gpus) == 0;
         std::uint32_t& here = take[net.group_of(n, 0)];

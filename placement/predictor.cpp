@@ -179,9 +179,24 @@ prediction predictor::predict(std::span<const node_share> nodes, double bytes) n
     ring.out = &out;
     if (several) count_flows(nodes, +1);
     std::uint32_t ranks = 0;
+    const auto alike = [&](const node_share& a, const node_share& b) {
+        return a.gpus == b.gpus && cluster_->nodes()[a.node.value].hardware == cluster_->nodes()[b.node.value].hardware;
+    };
+    // Equal nodes have equal hops inside, and equal hops to one another under one leaf: one of them is enough for the
+    // slowest and the worst.
+    bool as_before = false;          // the node before is alike
+    bool reached_as_before = false;  // … and under the same leaf
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const bool last = i + 1 == nodes.size();
+        const node_share& next = nodes[last ? 0 : i + 1];
+        const bool alike_next = several && alike(nodes[i], next);
+        const bool leaf_next = alike_next && net_->level_of(nodes[i].node.value, next.node.value) == 0;
+        if (as_before && reached_as_before && leaf_next) {
+            ranks += topo::count(nodes[i].gpus);
+            continue;
+        }
         const node_side here = side_of(nodes[i]);
-        if (here.ranks > 1) {
+        if (here.ranks > 1 && !as_before) {
             ring.add(here.path.alpha_us, here.path.gb_per_s, ranks + here.path.from, ranks + here.path.to, 0);
             ring.add(here.inside);
             if (!several || here.rails > 1) {  // with one rail the ring of several nodes never closes inside
@@ -189,12 +204,11 @@ prediction predictor::predict(std::span<const node_share> nodes, double bytes) n
                 ring.add(here.closing);
             }
         }
-        if (several) {
-            const bool last = i + 1 == nodes.size();
-            const node_share& next = nodes[last ? 0 : i + 1];
+        if (several)
             cross(ring, nodes[i], here, next, side_of(next), ranks + here.ranks - 1, last ? 0 : ranks + here.ranks);
-        }
         ranks += here.ranks;
+        as_before = alike_next;
+        reached_as_before = leaf_next;
     }
     if (several) count_flows(nodes, -1);
     out.simulated = ring.used.simulated;
