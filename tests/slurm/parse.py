@@ -48,7 +48,7 @@ def gres_indices(text):
 
 @dataclasses.dataclass
 class Job:
-    """One job as `scontrol -o show job -d` tells it. gpus and cpus: node name → indices."""
+    """One job as `scontrol -o show job -d` tells it. gpus and cpus: node name → indices; memory: node name → MB."""
     id: int
     state: str
     reason: str
@@ -56,6 +56,7 @@ class Job:
     gpus: dict
     cpus: dict
     fields: dict
+    memory: dict
 
     @property
     def gpu_count(self):
@@ -64,16 +65,17 @@ class Job:
 
 def parse_job(line):
     f = fields(line)
-    gpus, cpus = {}, {}
-    for match in re.finditer(r"\sNodes=(\S+) CPU_IDs=(\S*) Mem=\S* GRES=(\S*)", line):
+    gpus, cpus, memory = {}, {}, {}
+    for match in re.finditer(r"\sNodes=(\S+) CPU_IDs=(\S*) Mem=(\d*)\S* GRES=(\S*)", line):
         for name in expand_hosts(match.group(1)):
             cpus[name] = expand_indices(match.group(2))
-            indices = gres_indices(match.group(3))
+            memory[name] = int(match.group(3) or 0)
+            indices = gres_indices(match.group(4))
             if indices:
                 gpus[name] = indices
     listed = f.get("NodeList", "")
     nodes = [] if listed in ("", "(null)") else expand_hosts(listed)
-    return Job(int(f["JobId"]), f["JobState"], f.get("Reason", ""), nodes, gpus, cpus, f)
+    return Job(int(f["JobId"]), f["JobState"], f.get("Reason", ""), nodes, gpus, cpus, f, memory)
 
 
 @dataclasses.dataclass

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clusters of a Shape; waiting until nothing more happens; handing a copy of a cluster's state to another slurmctld."""
+
+import os
+import re
+import shutil
+import time
+
+from claims import started
+from cluster import SlurmCluster, SlurmError
+
+FILES = ("job_state", "node_state", "part_state", "resv_state")
+SAVED_WITHIN_S = 9.0  # slurmctld saves what changed at most 5 s later
+QUIET_S = 20.0  # when its turns cannot be counted, slurmctld is believed to be done after so long
+
+
+class ShapedCluster(SlurmCluster):
+    """A cluster of CLOUD nodes of that shape. state: a folder with the saved state it comes up with. select: another
+    SelectType than the plugin's (stock reads jobs saved under Atoll only while it finds the plugin)."""
+
+    START_SECONDS = 90.0
+
+    def __init__(self, shape, plugin=None, cluster_file=None, state=None, parent=None, select=None):
+        super().__init__(shape.layout, plugin=plugin, cluster_file=cluster_file, folder=parent)
+        self.select = select
+        self.shape = shape
+        self.state = state
+
+    def _start_munged(self):
+        """The configuration is written, nothing runs: node by node as the shape says."""
+        path = os.path.join(self.folder, "slurm.conf")
+        with open(path) as f:
+            lines = f.read().splitlines()
+        at = next(i for i, line in enumerate(lines) if line.startswith("NodeName="))
+        lines[at:at + 1] = self.shape.node_lines()
+        for name, text in (("slurm.conf", lines), ("gres.conf", self.shape.gres_lines(self.folder))):
+            with open(os.path.join(self.folder, name), "w") as f:
+                f.write("\n".join(text) + "\n")
+        if self.select:
+            self.set_select(self.select)
+        if self.state:
+            shutil.rmtree(os.path.join(self.folder, "state"))
+            shutil.copytree(self.state, os.path.join(self.folder, "state"))
+        super()._start_munged()
+
+    def _start_ctld(self, *options):
+        super()._start_ctld(*([] if self.state else options))
+
+    def turns(self):
+        """How often the main scheduler and backfill have had their turn since slurmctld started."""
+        counts = re.findall(r"Total cycles: (\d+)", self.try_run("sdiag").stdout)
+        return tuple(map(int, counts[:2])) if len(counts) >= 2 else (0, 0)
+
+
+def waiting(jobs):
+    """Jobs that only resources keep waiting: not held, not put off."""
+    return {i: j for i, j in jobs.items() if j.state == "PENDING" and not re.match(
+        r"JobHeld|BeginTime|Dependency|Reservation", j.reason)}
+
+
+def holdings(jobs):
+    return {i: (j.nodes, j.gpus, j.cpus) for i, j in started(jobs).items()}
+
+
+def _picture(jobs):
+    return {i: (j.state, j.nodes) for i, j in jobs.items()}
+
+
+def settle(*clusters):
+    """Until both schedulers of each have looked at the waiting jobs twice since nothing changes any more: a list of
+    its jobs for each. A job that ends cleaning up counts as change."""
+    until = time.monotonic() + QUIET_S
+    at = [None] * len(clusters)
+    seen = [None] * len(clusters)
+    done = [False] * len(clusters)
+    begin = time.monotonic()
+    while not all(done) and time.monotonic() < until:
+        time.sleep(0.4)
+        for i, cluster in enumerate(clusters):
+            jobs, turns = cluster.jobs(), cluster.turns()
+            if seen[i] is None or _picture(jobs) != _picture(seen[i]):
+                at[i] = turns
+            seen[i] = jobs
+            idle = not waiting(jobs) and time.monotonic() > begin + 1.5
+            turned = turns[0] >= at[i][0] + 2 and turns[1] >= at[i][1] + 1
+            long = turns[0] >= at[i][0] + 6  # backfill has no turn when nothing changed since its last
+            done[i] = (idle or turned or long) and not any("COMPLETING" in j.state for j in jobs.values())
+    return [cluster.jobs() for cluster in clusters]
+
+
+def copy_state(cluster, since, to):
+    """Copies the saved state once it holds what happened up to wall time `since`. The jobs at that time, or None
+    when they changed meanwhile."""
+    saved = os.path.join(cluster.folder, "state")
+    before = cluster.jobs()
+    until = time.time() + SAVED_WITHIN_S
+    while time.time() < until:
+        try:
+            if os.stat(os.path.join(saved, "job_state")).st_mtime > since + 0.5:
+                break
+        except OSError:
+            pass
+        time.sleep(0.2)
+    time.sleep(0.3)  # the other files are written after job_state
+    for _ in range(5):
+        shutil.rmtree(to, ignore_errors=True)
+        try:
+            shutil.copytree(saved, to)
+            break
+        except (shutil.Error, OSError):  # a file was replaced under our hands
+            time.sleep(0.5)
+    after = cluster.jobs()
+    return after if _picture(before) == _picture(after) else None
+
+
+class Verdict:
+    """started: jobs that the heir started at once; lost: running jobs it does not hold as they were;
+    unfit: why the copy proves nothing, or None; able: it starts a waiting job once all running ones are gone."""
+
+    def __init__(self):
+        self.started, self.lost, self.unfit, self.able, self.log = {}, {}, None, None, ""
+
+
+def hand_over(shape, state, before, parent, plugin, cluster_file=None, prove_able=False, keep_log=None):
+    """Starts slurmctld on the state, stock unless there is a cluster file; what it does with the jobs of `before`."""
+    out = Verdict()
+    select = None if cluster_file else "select/cons_tres"
+    with ShapedCluster(shape, plugin, cluster_file, state, parent, select) as heir:
+        jobs, = settle(heir)
+        old, new = holdings(before), holdings(jobs)
+        if set(waiting(before)) - set(jobs):
+            out.unfit = "the copy lacks jobs"
+            return out
+        out.lost = {i: (old[i], new.get(i)) for i in old if old[i] != new.get(i)}
+        out.started = {i: jobs[i] for i in set(new) - set(old)}
+        if prove_able and not out.started:
+            out.able = _starts_when_alone(heir, jobs)
+        out.log = heir.ctld_log()
+        if keep_log:
+            shutil.copy(os.path.join(heir.folder, "slurmctld.log"), keep_log)
+    return out
+
+
+def _starts_when_alone(heir, jobs):
+    """The judge must be able to start a job, or its silence means nothing. None: nothing waits or runs."""
+    wait, run = waiting(jobs), started(jobs)
+    if not wait or not run:
+        return None
+    for name, node in heir.nodes().items():
+        if "DRAIN" in node.state:
+            heir.try_run("scontrol", "update", f"NodeName={name}", "State=RESUME")
+    heir.run("scancel", *map(str, run))
+    try:
+        heir.until(lambda: any(i in wait for i in started(heir.jobs())), 25, "a start", heir.ctld, pause=0.3)
+        return True
+    except SlurmError:
+        return False
