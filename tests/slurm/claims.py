@@ -52,6 +52,8 @@ def handed_out_twice(jobs, nodes):
 def _counts(job, wish, whole):
     """Nodes, GPUs, CPUs. whole: the job gets nodes whole, GPUs and all."""
     low, high = wish.get("nodes", (1, 10**6))
+    if "tasks" in wish and wish.get("per_node") is None:  # Slurm takes no more nodes than there are tasks
+        low = min(low, wish["tasks"])
     if not low <= len(job.nodes) <= high:
         yield "nodes", f"{len(job.nodes)} nodes, asked {low}-{high}"
     if "total" in wish and (job.gpu_count < wish["total"] if whole else job.gpu_count != wish["total"]):

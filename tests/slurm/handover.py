@@ -9,8 +9,7 @@ import time
 from claims import started
 from cluster import SlurmCluster, SlurmError
 
-FILES = ("job_state", "node_state", "part_state", "resv_state")
-SAVED_WITHIN_S = 9.0  # slurmctld saves what changed at most 5 s later
+SAVED_WITHIN_S = 12.0  # slurmctld saves what changed at most 5 s later, and looks once a second
 QUIET_S = 20.0  # when its turns cannot be counted, slurmctld is believed to be done after so long
 
 
@@ -67,36 +66,37 @@ def _picture(jobs):
 
 
 def settle(*clusters):
-    """Until both schedulers of each have looked at the waiting jobs twice since nothing changes any more: a list of
-    its jobs for each. A job that ends cleaning up counts as change."""
+    """Until both schedulers of each have looked at the waiting jobs since nothing changes any more; the jobs of each.
+    Backfill starts within a second of a change, and has no turn when there was none: then four turns of the main
+    scheduler, one a second, do."""
     until = time.monotonic() + QUIET_S
     at = [None] * len(clusters)
     seen = [None] * len(clusters)
     done = [False] * len(clusters)
     begin = time.monotonic()
     while not all(done) and time.monotonic() < until:
-        time.sleep(0.4)
+        time.sleep(0.6)
         for i, cluster in enumerate(clusters):
             jobs, turns = cluster.jobs(), cluster.turns()
             if seen[i] is None or _picture(jobs) != _picture(seen[i]):
                 at[i] = turns
             seen[i] = jobs
             idle = not waiting(jobs) and time.monotonic() > begin + 1.5
-            turned = turns[0] >= at[i][0] + 2 and turns[1] >= at[i][1] + 1
-            long = turns[0] >= at[i][0] + 6  # backfill has no turn when nothing changed since its last
-            done[i] = (idle or turned or long) and not any("COMPLETING" in j.state for j in jobs.values())
+            turned = turns[0] >= at[i][0] + (2 if turns[1] > at[i][1] else 4)
+            done[i] = (idle or turned) and not any("COMPLETING" in j.state for j in jobs.values())
     return [cluster.jobs() for cluster in clusters]
 
 
-def copy_state(cluster, since, to):
-    """Copies the saved state once it holds what happened up to wall time `since`. The jobs at that time, or None
-    when they changed meanwhile."""
+def copy_state(cluster, to):
+    """Copies the saved state once it holds what has happened so far. The jobs at that time, or None when they changed
+    meanwhile. What backfill started is saved only with the next change of a job: one is given a comment."""
     saved = os.path.join(cluster.folder, "state")
     before = cluster.jobs()
-    until = time.time() + SAVED_WITHIN_S
-    while time.time() < until:
+    asked = time.time()
+    cluster.run("scontrol", "update", f"JobId={max(waiting(before))}", f"Comment={asked:.0f}")
+    while time.time() < asked + SAVED_WITHIN_S:
         try:
-            if os.stat(os.path.join(saved, "job_state")).st_mtime > since + 0.5:
+            if os.stat(os.path.join(saved, "job_state")).st_mtime > asked:
                 break
         except OSError:
             pass
@@ -115,7 +115,7 @@ def copy_state(cluster, since, to):
 
 class Verdict:
     """started: jobs that the heir started at once; lost: running jobs it does not hold as they were;
-    unfit: why the copy proves nothing, or None; able: it starts a waiting job once all running ones are gone."""
+    unfit: why the copy proves nothing, or None; able: it starts a job of one GPU once all others are gone."""
 
     def __init__(self):
         self.started, self.lost, self.unfit, self.able, self.log = {}, {}, None, None, ""
@@ -126,6 +126,7 @@ def hand_over(shape, state, before, parent, plugin, cluster_file=None, prove_abl
     out = Verdict()
     select = None if cluster_file else "select/cons_tres"
     with ShapedCluster(shape, plugin, cluster_file, state, parent, select) as heir:
+        heir.submit("--hold", "-n1")  # else the main scheduler has its first turn only after 60 s
         jobs, = settle(heir)
         old, new = holdings(before), holdings(jobs)
         if set(waiting(before)) - set(jobs):
@@ -134,24 +135,23 @@ def hand_over(shape, state, before, parent, plugin, cluster_file=None, prove_abl
         out.lost = {i: (old[i], new.get(i)) for i in old if old[i] != new.get(i)}
         out.started = {i: jobs[i] for i in set(new) - set(old)}
         if prove_able and not out.started:
-            out.able = _starts_when_alone(heir, jobs)
+            out.able = _can_start(heir, jobs)
         out.log = heir.ctld_log()
         if keep_log:
             shutil.copy(os.path.join(heir.folder, "slurmctld.log"), keep_log)
     return out
 
 
-def _starts_when_alone(heir, jobs):
-    """The judge must be able to start a job, or its silence means nothing. None: nothing waits or runs."""
-    wait, run = waiting(jobs), started(jobs)
-    if not wait or not run:
-        return None
+def _can_start(heir, jobs):
+    """The judge must be able to start a job of GPUs, or its silence means nothing."""
+    heir.try_run("scontrol", "delete", "ReservationName=later")
     for name, node in heir.nodes().items():
-        if "DRAIN" in node.state:
+        if node.state & {"DRAIN", "DOWN"}:
             heir.try_run("scontrol", "update", f"NodeName={name}", "State=RESUME")
-    heir.run("scancel", *map(str, run))
+    heir.run("scancel", *(str(i) for i, j in jobs.items() if j.state == "PENDING" or i in started(jobs)))
+    probe = heir.submit("-N1", "-n1", "--gpus-per-node=1", "--mem=1")
     try:
-        heir.until(lambda: any(i in wait for i in started(heir.jobs())), 25, "a start", heir.ctld, pause=0.3)
+        heir.wait_state(probe, "RUNNING", "CONFIGURING", seconds=40)
         return True
     except SlurmError:
         return False

@@ -202,7 +202,7 @@ def make_job(rng, shape):
 
 
 EVENTS = (("cancel", 10), ("hold", 2), ("release", 3), ("drain", 2), ("resume", 3), ("reconfigure", 2), ("restart", 1),
-          ("reserve", 1), ("unreserve", 1), ("weight", 1), ("requeue", 1), ("down", 0.5), ("change", 2))
+          ("reserve", 1), ("unreserve", 1), ("weight", 1), ("down", 0.5), ("change", 2))
 
 
 def make_event(rng):
