@@ -72,8 +72,9 @@ def _counts(job, wish, whole):
     if cpus < needed and wish.get("rare") != "-O":
         yield "CPUs", f"{cpus} CPUs, asked {needed}"
     for node, gpus in job.gpus.items() if "cpus_per_gpu" in wish and not whole else ():
-        if len(job.cpus[node]) < len(gpus) * wish["cpus_per_gpu"]:
-            yield "CPUs per GPU", f"{len(job.cpus[node])} CPUs for {len(gpus)} GPUs on {node}, asked {wish['cpus_per_gpu']} each"
+        got, each = len(job.cpus[node]), wish["cpus_per_gpu"]
+        if got < len(gpus) * each:
+            yield "CPUs per GPU", f"{got} CPUs for {len(gpus)} GPUs on {node}, asked {each} for each"
 
 
 def _where(job, wish, shape):

@@ -45,6 +45,14 @@ class ShapedCluster(SlurmCluster):
     def _start_ctld(self, *options):
         super()._start_ctld(*([] if self.state else options))
 
+    def default_atoll_conf(self):
+        return super().default_atoll_conf() + "log_decisions: true\n"
+
+    def chosen_by_atoll(self):
+        """Jobs whose last yes came from an attempt of Atoll's, not from the call that stock would have got."""
+        last = dict(re.findall(r"atoll: JobId=(\d+) ([^:\n]*).*: fits, ", self.ctld_log()))
+        return {int(job) for job, step in last.items() if step.startswith("placed")}
+
     def turns(self):
         """How often the main scheduler and backfill have had their turn since slurmctld started."""
         counts = re.findall(r"Total cycles: (\d+)", self.try_run("sdiag").stdout)
@@ -89,11 +97,13 @@ def settle(*clusters):
 
 def copy_state(cluster, to):
     """Copies the saved state once it holds what has happened so far. The jobs at that time, or None when they changed
-    meanwhile. What backfill started is saved only with the next change of a job: one is given a comment."""
+    meanwhile. What backfill started is saved only with the next change of a job: one that runs is given a comment."""
     saved = os.path.join(cluster.folder, "state")
     before = cluster.jobs()
     asked = time.time()
-    cluster.run("scontrol", "update", f"JobId={max(waiting(before))}", f"Comment={asked:.0f}")
+    for job in [*started(before), *waiting(before)]:
+        if cluster.try_run("scontrol", "update", f"JobId={job}", f"Comment={asked:.0f}").returncode == 0:
+            break
     while time.time() < asked + SAVED_WITHIN_S:
         try:
             if os.stat(os.path.join(saved, "job_state")).st_mtime > asked:
@@ -114,14 +124,15 @@ def copy_state(cluster, to):
 
 
 class Verdict:
-    """started: jobs that the heir started at once; lost: running jobs it does not hold as they were;
+    """started: jobs that the heir started at once; clones: jobs of which a copy submitted anew starts;
+    lost: running jobs it does not hold as they were;
     unfit: why the copy proves nothing, or None; able: it starts a job of one GPU once all others are gone."""
 
     def __init__(self):
-        self.started, self.lost, self.unfit, self.able, self.log = {}, {}, None, None, ""
+        self.started, self.clones, self.lost, self.unfit, self.able, self.log = {}, {}, {}, None, None, ""
 
 
-def hand_over(shape, state, before, parent, plugin, cluster_file=None, prove_able=False, keep_log=None):
+def hand_over(shape, state, before, parent, plugin, cluster_file=None, options=None, prove_able=False, keep_log=None):
     """Starts slurmctld on the state, stock unless there is a cluster file; what it does with the jobs of `before`."""
     out = Verdict()
     select = None if cluster_file else "select/cons_tres"
@@ -134,12 +145,25 @@ def hand_over(shape, state, before, parent, plugin, cluster_file=None, prove_abl
             return out
         out.lost = {i: (old[i], new.get(i)) for i in old if old[i] != new.get(i)}
         out.started = {i: jobs[i] for i in set(new) - set(old)}
+        if options and not out.started:
+            out.clones = _clones(heir, options)
         if prove_able and not out.started:
-            out.able = _can_start(heir, jobs)
+            out.able = _can_start(heir, heir.jobs())
         out.log = heir.ctld_log()
         if keep_log:
             shutil.copy(os.path.join(heir.folder, "slurmctld.log"), keep_log)
     return out
+
+
+def _clones(heir, options):
+    """Jobs of which a copy starts though they wait: id → the copy."""
+    copies = {}
+    for i, words in options.items():
+        done = heir.try_run("sbatch", "--parsable", "--output=/dev/null", *words, stdin="#!/bin/sh\n")
+        if done.returncode == 0:
+            copies[i] = int(done.stdout.strip())
+    jobs, = settle(heir)
+    return {i: jobs[copy] for i, copy in copies.items() if copy in started(jobs) and i not in started(jobs)}
 
 
 def _can_start(heir, jobs):
