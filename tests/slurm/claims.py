@@ -49,6 +49,13 @@ def handed_out_twice(jobs, nodes):
                 yield "not exclusive", f"job {job.id} has its nodes to itself, yet jobs {sorted(others)} are there"
 
 
+def started_though_held(jobs):
+    """Where it cannot lay out the tasks, select holds the job (priority 0); an attempt that is taken back must not."""
+    for job in started(jobs).values():
+        if job.fields.get("Priority") == "0":
+            yield "held", f"job {job.id} has started, yet its priority is 0: requeued, it would be held"
+
+
 def _counts(job, wish, whole):
     """Nodes, GPUs, CPUs. whole: the job gets nodes whole, GPUs and all."""
     low, high = wish.get("nodes", (1, 10**6))
@@ -71,10 +78,8 @@ def _counts(job, wish, whole):
     needed = wish.get("tasks", 1) * wish.get("cpus_per_task", 1)
     if cpus < needed and wish.get("rare") != "-O":
         yield "CPUs", f"{cpus} CPUs, asked {needed}"
-    for node, gpus in job.gpus.items() if "cpus_per_gpu" in wish and not whole else ():
-        got, each = len(job.cpus[node]), wish["cpus_per_gpu"]
-        if got < len(gpus) * each:
-            yield "CPUs per GPU", f"{got} CPUs for {len(gpus)} GPUs on {node}, asked {each} for each"
+    if "cpus_per_gpu" in wish and not whole and cpus < job.gpu_count * wish["cpus_per_gpu"]:  # not so on each node
+        yield "CPUs per GPU", f"{cpus} CPUs for {job.gpu_count} GPUs, asked {wish['cpus_per_gpu']} for each"
 
 
 def _where(job, wish, shape):

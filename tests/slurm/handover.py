@@ -125,7 +125,7 @@ def copy_state(cluster, to):
 
 class Verdict:
     """started: jobs that the heir started at once; clones: jobs of which a copy submitted anew starts;
-    lost: running jobs it does not hold as they were;
+    lost: running jobs it does not hold as they were (but for those cancelled to make room for a started one);
     unfit: why the copy proves nothing, or None; able: it starts a job of one GPU once all others are gone."""
 
     def __init__(self):
@@ -143,7 +143,7 @@ def hand_over(shape, state, before, parent, plugin, cluster_file=None, options=N
         if set(waiting(before)) - set(jobs):
             out.unfit = "the copy lacks jobs"
             return out
-        out.lost = {i: (old[i], new.get(i)) for i in old if old[i] != new.get(i)}
+        out.lost = {i: (old[i], new.get(i)) for i in old if old[i] != new.get(i) and jobs[i].state != "CANCELLED"}
         out.started = {i: jobs[i] for i in set(new) - set(old)}
         if options and not out.started:
             out.clones = _clones(heir, options)

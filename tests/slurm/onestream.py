@@ -19,8 +19,8 @@ ERRORS = r"error:.*(?i:gres|select|cons_tres|atoll|gpu|bitmap|underflow|corrupt|
 
 
 def error_lines(text):
-    """What makes a line unique (ids, times) is cut out."""
-    return {re.sub(r"\d+", "#", line.partition("] ")[2]) for line in text.splitlines() if re.search(ERRORS, line)}
+    """What makes a line unique (ids, times, lists of cores) is cut out."""
+    return {re.sub(r"\d+([,-]\d+)*", "#", line.partition("] ")[2]) for line in text.splitlines() if re.search(ERRORS, line)}
 
 
 class Stream:
@@ -90,7 +90,7 @@ class Stream:
         found = []
         for side, jobs in zip(self.sides, both):
             number_of = {i: n for n, i in side.ids.items()}
-            mine = list(claims.handed_out_twice(jobs, side.cluster.nodes()))
+            mine = [*claims.handed_out_twice(jobs, side.cluster.nodes()), *claims.started_though_held(jobs)]
             for i, job in claims.started(jobs).items():
                 op = self.ops.get(number_of.get(i))
                 if op and not job.fields.get("Restarts", "0") != "0":
