@@ -40,6 +40,7 @@ struct job_before {
     uint32_t total_cpus, min_cpus;
     uint16_t cpus_per_task;
     bool best_switch;
+    uint32_t priority, state_reason; /* where the inner plugin cannot lay out the tasks, it holds the job */
 };
 
 static struct job_before note_job(const job_record_t *job)
@@ -53,6 +54,8 @@ static struct job_before note_job(const job_record_t *job)
         .min_cpus = job->details->min_cpus,
         .cpus_per_task = job->details->cpus_per_task,
         .best_switch = job->best_switch,
+        .priority = job->priority,
+        .state_reason = job->state_reason,
     };
 }
 
@@ -66,6 +69,8 @@ static void restore_job(job_record_t *job, const struct job_before *before)
     job->details->min_cpus = before->min_cpus;
     job->details->cpus_per_task = before->cpus_per_task;
     job->best_switch = before->best_switch;
+    job->priority = before->priority;
+    job->state_reason = before->state_reason;
 }
 
 static uint64_t now_ns(void)

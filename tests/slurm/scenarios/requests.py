@@ -112,3 +112,24 @@ def half_full(ctx):
             _same_counts(ctx, request, ours, granted)
     ctx.say(f"stock grants {sum(1 for g, _ in stock.values() if g)} of {len(stock)}" +
             (f", atoll {sum(1 for g, _ in atoll.values() if g)}" if atoll else ""))
+
+
+@scenario("an attempt that cannot lay out the tasks is taken back whole: the job that then starts keeps its priority")
+def no_hold_left(ctx):
+    """With one task a core and DefCpuPerGPU of another partition of the job, cons_tres finds too few cores in what an
+    attempt leaves it, and holds the job (priority 0)."""
+    layout = boards.bridged(3, threads=2, cloud=True, slurm_conf=("SelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE",),
+                            partitions=("PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+                                        "PartitionName=left Nodes=g3 PriorityTier=10 DefCpuPerGPU=2 MaxTime=INFINITE "
+                                        "State=UP"))
+
+    def drive(cluster):
+        cluster.start_job("-w", "g2", "-N1", "-n28", "-m", "block:block")
+        cluster.start_job("-w", "g3", "-N1", "--exclusive")
+        job = cluster.start_job("-N1", "-n4", "--gpus-per-task=1", "-p", "left,main")
+        return job.nodes, job.fields["Priority"], cluster.log_lines("sync loop not progressing, holding")
+    stock, atoll = ctx.both(layout, drive)
+    ctx.say(f"stock {stock[:2]}" + (f", atoll {atoll[:2]}, {len(atoll[2])} attempts gave up" if atoll else ""))
+    if atoll:
+        ctx.expect(atoll[2], "an attempt gives up (else this shows nothing)")
+        ctx.expect(atoll[1] != "0", f"the job that started is not held: priority {atoll[1]}")
