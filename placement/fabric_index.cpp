@@ -5,7 +5,8 @@
 
 namespace placement {
 
-fabric_index::fabric_index(const topo::cluster& c) {
+fabric_index::fabric_index(const topo::cluster& c)
+    : form_(c.network().form()), spare_nodes_(c.network().spare_nodes()) {
     const topo::fabric& net = c.network();
     const std::size_t nodes = c.nodes().size();
     const std::size_t levels = static_cast<std::size_t>(std::max(1, net.levels()));
@@ -14,14 +15,15 @@ fabric_index::fabric_index(const topo::cluster& c) {
     for (int level = 0; level < net.levels(); ++level) {
         tier& t = tiers_[static_cast<std::size_t>(level)];
         t.groups = net.groups(level);
-        t.cost = net.level_cost(level);
         for (std::uint32_t g = 0; g < t.groups; ++g) {
             t.parent.push_back(level + 1 < net.levels() ? net.parent(level, topo::group_id(g)).value : no_group);
             t.capacity.push_back(net.capacity(level, topo::group_id(g)));
+            t.aggregates.push_back(net.in_network_reduction(level, topo::group_id(g)));
         }
         for (std::uint32_t n = 0; n < nodes; ++n)
             above_[n * levels + static_cast<std::size_t>(level)] = net.group_of(topo::node_id(n), level).value;
     }
+    for (int i = 0; i < net.separations(); ++i) costs_.push_back(net.level_cost(i));
     add_lone_leaves(nodes);
     for (std::size_t level = 0; level < levels; ++level) {
         tier& t = tiers_[level];
@@ -31,6 +33,32 @@ fabric_index::fabric_index(const topo::cluster& c) {
     }
     link_children();
     cut_runs(nodes);
+    find_reducing();
+    place_in_grid(net, nodes);
+}
+
+void fabric_index::find_reducing() {
+    for (std::size_t level = 0; level < tiers_.size(); ++level) {
+        tier& t = tiers_[level];
+        t.all_reduce = t.aggregates;
+        for (std::uint32_t g = 0; g < t.groups; ++g)
+            for (const auto c : children(static_cast<int>(level), g))
+                if (!tiers_[level - 1].all_reduce[c]) t.all_reduce[g] = false;
+    }
+}
+
+void fabric_index::place_in_grid(const topo::fabric& net, std::size_t node_count) {
+    dims_.assign(net.dims().begin(), net.dims().end());
+    if (dims_.empty()) return;
+    coordinates_.assign(node_count * dims_.size(), nowhere);
+    for (std::size_t n = 0; n < node_count; ++n) {
+        const topo::position_id at = net.position(topo::node_id(n));
+        position_.push_back(at.value);
+        if (!at.valid()) continue;
+        std::uint32_t rest = at.value;
+        for (std::size_t d = dims_.size(); d-- > 0; rest /= dims_[d])
+            coordinates_[n * dims_.size() + d] = static_cast<std::uint16_t>(rest % dims_[d]);
+    }
 }
 
 void fabric_index::add_lone_leaves(std::size_t node_count) {
@@ -42,6 +70,7 @@ void fabric_index::add_lone_leaves(std::size_t node_count) {
         leaf = leaves.groups++;
         leaves.parent.push_back(levels > 1 ? above_[n * levels + 1] : no_group);
         leaves.capacity.push_back(std::numeric_limits<double>::infinity());
+        leaves.aggregates.push_back(false);
     }
 }
 

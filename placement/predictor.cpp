@@ -155,7 +155,7 @@ void predictor::cross(ring_state& ring, const node_share& a, const node_side& fr
         ring.add(0, 0, from_rank, to_rank, topo::unreachable_level);
         return;
     }
-    const topo::cost& level = net_->level_cost(common);
+    const topo::cost& level = net_->level_cost(net_->separation(a.node.value, b.node.value));
     double bw = std::min(from.rails, to.rails) * std::min({from.out_gb_per_s, to.in_gb_per_s, level.gb_per_s});
     for (int l = 0; l < common; ++l) {
         const auto i = static_cast<std::size_t>(l);
@@ -190,7 +190,8 @@ prediction predictor::predict(std::span<const node_share> nodes, double bytes) n
         const bool last = i + 1 == nodes.size();
         const node_share& next = nodes[last ? 0 : i + 1];
         const bool alike_next = several && alike(nodes[i], next);
-        const bool leaf_next = alike_next && net_->level_of(nodes[i].node.value, next.node.value) == 0;
+        const bool leaf_next = alike_next && net_->level_of(nodes[i].node.value, next.node.value) == 0 &&
+                               net_->separation(nodes[i].node.value, next.node.value) == 0;
         if (as_before && reached_as_before && leaf_next) {
             ranks += topo::count(nodes[i].gpus);
             continue;

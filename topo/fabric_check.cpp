@@ -28,6 +28,7 @@ public:
         nodes();
         cycles();
         numbers();
+        check_grid(fabric_, faults_.fatal);
         return std::move(faults_);
     }
 
@@ -178,6 +179,16 @@ cost estimated_level_cost(int level, bool level_0_is_nvlink) noexcept {
     constexpr double switch_us = 0.33;
     c.alpha_us = ends_us + switch_us * (2 * level + 1);
     c.gb_per_s = 47.5;
+    return c;
+}
+
+cost estimated_hop_cost(const std::vector<cost>& nearer) noexcept {
+    if (nearer.empty()) return estimated_level_cost(0, false);
+    constexpr double switch_us = 0.33;
+    cost c;
+    c.from = c.alpha_from = source::estimated;
+    c.alpha_us = nearer.back().alpha_us + switch_us;
+    c.gb_per_s = nearer.back().gb_per_s;
     return c;
 }
 

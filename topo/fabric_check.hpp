@@ -22,4 +22,19 @@ struct fabric_faults {
 // α/β of level `level` as far as the form tells; always marked `estimated`. docs/cost-model.md.
 [[nodiscard]] cost estimated_level_cost(int level, bool level_0_is_nvlink) noexcept;
 
+// The cost of one hop more than the last of `nearer` (the first: one hop), estimated: its bandwidth is that of the
+// last one, its latency 0.33 µs more for one more switch. docs/cost-model.md.
+[[nodiscard]] cost estimated_hop_cost(const std::vector<cost>& nearer) noexcept;
+
+[[nodiscard]] constexpr bool is_grid(fabric_form f) noexcept {
+    return f == fabric_form::torus || f == fabric_form::hypercube;
+}
+
+// Row-major position of a run's first node; `at` has one coordinate a dimension or none.
+[[nodiscard]] std::uint64_t first_position(const std::vector<std::uint32_t>& dims,
+                                           const std::vector<std::uint32_t>& at) noexcept;
+
+// Faults of dims, grid and what stands beside them; none of other forms but that they have neither.
+void check_grid(const fabric_description& fabric, findings& out);
+
 }  // namespace topo

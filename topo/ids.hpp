@@ -26,6 +26,7 @@ struct index {
 using node_id = index<struct node_tag>;    // position in cluster::nodes
 using class_id = index<struct class_tag>;  // position in cluster::classes
 using group_id = index<struct group_tag>;  // one group (leaf, spine block, ...) of one fabric level
+using position_id = index<struct position_tag>;  // row-major position in a torus or hypercube
 
 // GPUs of one node: bit i is GPU i of its node class. Nodes hold at most max_gpus_per_node GPUs.
 using gpu_mask = std::uint64_t;
