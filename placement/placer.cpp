@@ -27,7 +27,8 @@ placer::state::state(const topo::cluster& c, const placer_options& chosen, std::
       options(chosen),
       tables(std::move(built)),
       net(c),
-      predictions(c, net, tables),
+      sides(c, tables),
+      predictions(c, net, sides),
       nodes(
           c, net,
           [this](topo::class_id id, gpu_mask free, unsigned k, job_kind kind) { return slowness(id, free, k, kind); }),
@@ -160,8 +161,8 @@ void placer::state::fill_ranks(answer& out) const noexcept {
         for (std::size_t i = 0; i < p; ++i) {
             const std::uint8_t g = order[i];
             out.ranks.push_back(
-                {s.node, g, predictions.where(id).nic[g],
-                 predictions.where(id).numa[g] < 0 ? std::int16_t{-1} : static_cast<std::int16_t>(gpus[g].numa)});
+                {s.node, g, sides.costs(id).where.nic[g],
+                 sides.costs(id).where.numa[g] < 0 ? std::int16_t{-1} : static_cast<std::int16_t>(gpus[g].numa)});
         }
     }
 }

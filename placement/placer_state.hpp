@@ -83,6 +83,7 @@ public:
     placer_options options;
     std::vector<subset_table> tables;
     fabric_index net;
+    node_sides sides;
     predictor predictions;
     node_index nodes;
     node_choice choice;
