@@ -55,10 +55,17 @@ std::size_t placer::state::gather(node_index::words bits, unsigned gpus, std::ar
     return n;
 }
 
-void placer::state::judge(lone& l, unsigned gpus, double bytes) noexcept {
+double placer::state::time_of_one(const lone& l, unsigned gpus, const request& wanted) noexcept {
+    if (wanted.talks == pattern::ring_allreduce)
+        return tables[nodes.hardware(l.node).value].ring(l.choice.gpus).time_us(gpus, wanted.message_bytes);
+    const node_share alone{node_id(l.node), l.choice.gpus};
+    return time_of(wanted, {&alone, 1}).step_us;
+}
+
+void placer::state::judge(lone& l, unsigned gpus, const request& wanted) noexcept {
     const subset_table& t = tables[nodes.hardware(l.node).value];
     l.choice = *t.best(nodes.free(l.node), gpus);
-    l.step_us = t.ring(l.choice.gpus).time_us(gpus, bytes);
+    l.step_us = time_of_one(l, gpus, wanted);
 }
 
 outcome placer::state::choose_one(const request& wanted, unsigned gpus, answer& out) noexcept {
@@ -84,7 +91,7 @@ outcome placer::state::choose_one(const request& wanted, unsigned gpus, answer& 
     }
     double fastest = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < n; ++i) {
-        judge(found[i], gpus, wanted.message_bytes);
+        judge(found[i], gpus, wanted);
         fastest = std::min(fastest, found[i].step_us);
     }
     const double within = fastest * (1 + std::max(options.damage_weight, options.subsets.equal_within));
@@ -102,13 +109,13 @@ outcome placer::state::choose_one(const request& wanted, unsigned gpus, answer& 
     if (const auto other = t.runner_up(nodes.free(won.node), gpus, won.choice.gpus)) {
         lone same = won;
         same.choice = *other;
-        same.step_us = t.ring(other->gpus).time_us(gpus, wanted.message_bytes);
+        same.step_us = time_of_one(same, gpus, wanted);
         if (second.node == no_group || better(same, second)) second = same;
     }
     if (second.node == no_group) return outcome::placed;
     out.has_runner_up = true;
     out.runner_up_nodes.push_back({node_id(second.node), second.choice.gpus});
-    out.runner_up = predictions.predict(out.runner_up_nodes, wanted.message_bytes);
+    out.runner_up = time_of(wanted, out.runner_up_nodes);
     out.runner_up_damage = damage_of(out.runner_up_nodes);
     return outcome::placed;
 }

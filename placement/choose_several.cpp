@@ -46,7 +46,7 @@ void placer::state::score(scored& s, const request& wanted, std::uint32_t count,
     s.mixed = std::any_of(trial_.begin(), trial_.end(), [this](const node_share& n) {
         return nodes.hardware(n.node.value) != nodes.hardware(trial_.front().node.value);
     });
-    s.time = predictions.predict(trial_, wanted.message_bytes);
+    s.time = time_of(wanted, trial_);
 }
 
 outcome placer::state::choose_several(const request& wanted, std::uint32_t count, unsigned gpus, answer& out) noexcept {
@@ -147,7 +147,7 @@ void placer::state::find_second(const request& wanted, std::uint32_t count, unsi
     trial_.assign(out.nodes.begin(), out.nodes.end());
     trial_.back().gpus = other->gpus;
     scored same;
-    same.time = predictions.predict(trial_, wanted.message_bytes);
+    same.time = time_of(wanted, trial_);
     keep_second(same, out);
 }
 

@@ -162,7 +162,7 @@ void placer::state::other_gpus(const request& wanted, answer& out) noexcept {
         out.has_runner_up = true;
         out.runner_up_nodes.assign(out.nodes.begin(), out.nodes.end());
         out.runner_up_nodes[i].gpus = other->gpus;
-        out.runner_up = predictions.predict(out.runner_up_nodes, wanted.message_bytes);
+        out.runner_up = time_of(wanted, out.runner_up_nodes);
         out.runner_up_damage = damage_of(out.runner_up_nodes);
     }
 }
@@ -176,7 +176,7 @@ void placer::state::other_nodes(const request& wanted, answer& out) noexcept {
         allowed_[without.value / 64] &= ~(std::uint64_t{1} << (without.value % 64));
         spare_.nodes.clear();
         if (place_total(quiet, spare_) != outcome::placed) continue;
-        const prediction time = predictions.predict(spare_.nodes, wanted.message_bytes);
+        const prediction time = time_of(wanted, spare_.nodes);
         if (out.has_runner_up && out.runner_up.step_us <= time.step_us) continue;
         out.has_runner_up = true;
         out.runner_up_nodes.assign(spare_.nodes.begin(), spare_.nodes.end());

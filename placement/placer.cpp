@@ -17,7 +17,9 @@ std::string_view text_of(outcome o) noexcept {
         case outcome::unreachable:
             return "enough GPUs are free, but only on nodes of fabrics that do not meet; ask for fewer nodes or wait";
         case outcome::bad_request:
-            return "a job needs 1 or more nodes, 1 to 64 GPUs on each and a message size ≥ 0; correct the request";
+            return "a job needs 1 or more nodes, 1 to 64 GPUs on each, a message size ≥ 0 and a layout that makes so "
+                   "many "
+                   "ranks; correct the request";
     }
     return "unknown outcome";
 }
@@ -29,6 +31,7 @@ placer::state::state(const topo::cluster& c, const placer_options& chosen, std::
       net(c),
       sides(c, tables),
       predictions(c, net, sides),
+      steps(c, net, sides),
       nodes(
           c, net,
           [this](topo::class_id id, gpu_mask free, unsigned k, job_kind kind) { return slowness(id, free, k, kind); }),
@@ -37,6 +40,9 @@ placer::state::state(const topo::cluster& c, const placer_options& chosen, std::
     eligible_.resize(nodes.word_count());
     narrowed_.resize(nodes.word_count());
     trial_.reserve(nodes.node_count());
+    std::size_t gpus = 0;
+    for (std::size_t n = 0; n < nodes.node_count(); ++n) gpus += topo::count(nodes.all(static_cast<std::uint32_t>(n)));
+    ranks_.reserve(gpus);
     spare_.nodes.reserve(nodes.node_count());
     spare_.runner_up_nodes.reserve(nodes.node_count());
     leaf_take_.emplace_back(net.groups(0), 0u);
@@ -75,7 +81,9 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
     out.has_runner_up = false;
     out.predicted = out.runner_up = {};
     out.damage = out.runner_up_damage = 0;
-    if (!std::isfinite(wanted.message_bytes) || wanted.message_bytes < 0) return outcome::bad_request;
+    const std::uint64_t ranks =
+        wanted.gpus_total > 0 ? wanted.gpus_total : std::uint64_t{wanted.nodes} * wanted.gpus_per_node;
+    if (!fault_of(wanted, ranks).empty()) return outcome::bad_request;
     if (wanted.deadline_us > 0 && options.now_us != nullptr) started_us_ = options.now_us();
     filter_ = allowed;
     allow(allowed);
@@ -88,10 +96,9 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
     }
     if (how == outcome::placed) {
         // choose_several has predicted its own answer; the parts of a job by total are put together after it.
-        if (wanted.gpus_total > 0 || out.nodes.size() < 2)
-            out.predicted = predictions.predict(out.nodes, wanted.message_bytes);
+        if (wanted.gpus_total > 0 || out.nodes.size() < 2) out.predicted = time_of(wanted, out.nodes);
         out.damage = damage_of(out.nodes);
-        if (wanted.details) fill_ranks(out);
+        if (wanted.details) place_ranks(out.nodes, out.ranks);
     } else {
         out.nodes.clear();
         out.runner_up_nodes.clear();
@@ -151,16 +158,22 @@ double placer::state::damage_of(std::span<const node_share> shares) noexcept {
     return 0.5 * inside / static_cast<double>(shares.size()) + 0.5 * broken / leaves;
 }
 
-void placer::state::fill_ranks(answer& out) const noexcept {
-    out.ranks.clear();
+prediction placer::state::time_of(const request& wanted, std::span<const node_share> shares) noexcept {
+    if (wanted.talks == pattern::ring_allreduce) return predictions.predict(shares, wanted.message_bytes);
+    place_ranks(shares, ranks_);
+    return steps.predict(wanted, ranks_);
+}
+
+void placer::state::place_ranks(std::span<const node_share> shares, std::vector<rank_place>& ranks) const noexcept {
+    ranks.clear();
     std::array<std::uint8_t, topo::max_gpus_per_node> order;
-    for (const auto& s : out.nodes) {
+    for (const auto& s : shares) {
         const topo::class_id id = nodes.hardware(s.node.value);
         const auto& gpus = cluster->classes()[id.value].gpus;
         const std::size_t p = tables[id.value].ring_order(s.gpus, order);
         for (std::size_t i = 0; i < p; ++i) {
             const std::uint8_t g = order[i];
-            out.ranks.push_back(
+            ranks.push_back(
                 {s.node, g, sides.costs(id).where.nic[g],
                  sides.costs(id).where.numa[g] < 0 ? std::int16_t{-1} : static_cast<std::int16_t>(gpus[g].numa)});
         }
@@ -168,9 +181,9 @@ void placer::state::fill_ranks(answer& out) const noexcept {
 }
 
 void placer::state::complete(const request& wanted, answer& out) noexcept {
-    out.predicted = predictions.predict(out.nodes, wanted.message_bytes);
+    out.predicted = time_of(wanted, out.nodes);
     out.damage = damage_of(out.nodes);
-    fill_ranks(out);
+    place_ranks(out.nodes, out.ranks);
 }
 
 placer::placer(std::unique_ptr<state> s) noexcept : state_(std::move(s)) {}

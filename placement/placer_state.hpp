@@ -11,6 +11,7 @@
 #include "placement/fabric_index.hpp"
 #include "placement/node_choice.hpp"
 #include "placement/node_index.hpp"
+#include "placement/patterns/step_model.hpp"
 #include "placement/placer.hpp"
 #include "placement/predictor.hpp"
 
@@ -48,7 +49,8 @@ private:
     // choose_one.cpp
     outcome choose_one(const request& wanted, unsigned gpus, answer& out) noexcept;
     [[nodiscard]] std::size_t gather(node_index::words bits, unsigned gpus, std::array<lone, max_lone>& out) noexcept;
-    void judge(lone& l, unsigned gpus, double bytes) noexcept;
+    void judge(lone& l, unsigned gpus, const request& wanted) noexcept;
+    [[nodiscard]] double time_of_one(const lone& l, unsigned gpus, const request& wanted) noexcept;
     [[nodiscard]] bool before(const lone& a, const lone& b) const noexcept;
     // choose_several.cpp
     outcome choose_several(const request& wanted, std::uint32_t nodes, unsigned gpus, answer& out) noexcept;
@@ -72,7 +74,8 @@ private:
     void other_gpus(const request& wanted, answer& out) noexcept;
     // placer.cpp
     void allow(node_filter allowed) noexcept;
-    void fill_ranks(answer& out) const noexcept;
+    [[nodiscard]] prediction time_of(const request& wanted, std::span<const node_share> shares) noexcept;
+    void place_ranks(std::span<const node_share> shares, std::vector<rank_place>& ranks) const noexcept;
     [[nodiscard]] double damage_of(std::span<const node_share> nodes) noexcept;
     void pick_gpus(std::vector<node_share>& nodes, unsigned gpus) const noexcept;
     [[nodiscard]] bool late(const request& wanted) const noexcept;
@@ -84,7 +87,8 @@ public:
     std::vector<subset_table> tables;
     fabric_index net;
     node_sides sides;
-    predictor predictions;
+    predictor predictions;  // of the ring, which most jobs are
+    step_model steps;       // of every pattern
     node_index nodes;
     node_choice choice;
 
@@ -96,6 +100,7 @@ private:
     std::vector<std::uint64_t> eligible_;  // of those, the ones with enough free GPUs
     std::vector<std::uint64_t> narrowed_;  // of those, the ones of a recipe
     std::vector<node_share> trial_;
+    std::vector<rank_place> ranks_;  // of a trial
     std::array<scored, max_scored> scored_;
     std::size_t scored_count_ = 0;
     std::vector<std::vector<std::uint32_t>> leaf_take_;  // [0][leaf] nodes of a job under a leaf; zeros between calls

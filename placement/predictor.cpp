@@ -142,6 +142,13 @@ prediction predictor::predict(std::span<const node_share> nodes, double bytes) n
     out.transfer_us =
         ring.broken ? std::numeric_limits<double>::infinity() : 2 * (p - 1) / p * bytes / (ring.gb_per_s * 1e3);
     out.step_us = out.latency_us + out.transfer_us;
+    term& only = out.terms[out.term_count++];
+    only.latency_us = out.latency_us;
+    only.transfer_us = out.transfer_us;
+    only.slowest_gb_per_s = out.slowest_gb_per_s;
+    only.slowest_level = out.slowest_level;
+    only.slowest_from = out.slowest_from;
+    only.slowest_to = out.slowest_to;
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "placement/pattern.hpp"
 #include "topo/ids.hpp"
 
 namespace placement {
@@ -15,14 +16,16 @@ namespace placement {
 using topo::gpu_mask;
 using topo::node_id;
 
-enum class pattern : std::uint8_t { ring_allreduce };  // more come with the pattern library
-[[nodiscard]] std::string_view name_of(pattern p) noexcept;
+class traffic_matrix;
 
 struct request {
     std::uint32_t nodes = 1;          // exactly so many nodes; ≥ 1 (0: see gpus_total)
     std::uint32_t gpus_per_node = 1;  // on each of them; 1 … 64. A whole-node job asks for all of a class
     pattern talks = pattern::ring_allreduce;
-    double message_bytes = 64e6;    // bytes all-reduced a step (a gradient bucket)
+    double message_bytes = 64e6;              // what a rank brings to the exchange of a step (a gradient bucket), bytes
+    parallel_plan parallel = {};              // for the patterns of training steps
+    halo_grid halo = {};                      // for halo_exchange
+    const traffic_matrix* traffic = nullptr;  // for traffic_matrix: one row a rank; must outlive the call
     std::uint32_t deadline_us = 0;  // 0: none; after it the best candidate so far is taken (placer_options::now_us)
 
     // A job that names only a total: `nodes` must be 0 and gpus_per_node is ignored. It gets exactly gpus_total GPUs
@@ -34,17 +37,39 @@ struct request {
     bool details = true;  // false: nodes, GPUs, predicted and damage only; no ranks, no runner-up
 };
 
-// Predicted time of one step, in µs, by term. The terms add up to step_us.
+// Why `wanted` cannot be meant for so many ranks, with a remedy; empty when it can. O(1).
+[[nodiscard]] std::string_view fault_of(const request& wanted, std::uint64_t ranks) noexcept;
+
+// One part of a step's predicted time, µs.
+struct term {
+    term_kind what = term_kind::exchange;
+    pattern how = pattern::ring_allreduce;  // the exchange that was used; for `allreduce` the one that won
+    double times = 1;                       // how often a step does it; the figures below are for all of them together
+    double latency_us = 0;
+    double transfer_us = 0;
+    double hidden_us = 0;            // behind computation: not part of the step's time
+    double slowest_gb_per_s = 0;     // rate of the hop or link that limits it, for this job; 0: nothing is moved
+    std::uint8_t slowest_level = 0;  // 0: inside a node, 1 + separation otherwise
+    std::uint32_t slowest_from = 0;  // a rank whose traffic limits it
+    std::uint32_t slowest_to = 0;
+    [[nodiscard]] double shown_us() const noexcept { return latency_us + transfer_us - hidden_us; }
+};
+
+// Predicted time of one step, in µs, by term.
 struct prediction {
-    double step_us = std::numeric_limits<double>::infinity();
-    double latency_us = 0;           // 2(p−1) · slowest α
-    double transfer_us = 0;          // 2(p−1)/p · bytes / slowest bandwidth of the ring
-    double slowest_gb_per_s = 0;     // of the hop that limits the ring
-    std::uint8_t slowest_level = 0;  // 0: inside a node, 1 + fabric level otherwise
+    static constexpr std::size_t max_terms = 5;
+
+    double step_us = std::numeric_limits<double>::infinity();  // Σ shown_us() of the terms
+    double latency_us = 0;           // Σ over the terms, what is hidden taken off in proportion
+    double transfer_us = 0;          // the same; computation counts as neither
+    double slowest_gb_per_s = 0;     // of the greatest term that moves anything
+    std::uint8_t slowest_level = 0;  // 0: inside a node, 1 + separation otherwise
     std::uint32_t slowest_from = 0;  // rank whose hop limits it
     std::uint32_t slowest_to = 0;
     bool simulated = false;  // any cost it used was simulated
     bool estimated = false;  // any cost it used was only estimated
+    std::uint8_t term_count = 0;
+    std::array<term, max_terms> terms;  // [0, term_count)
 };
 
 struct node_share {
