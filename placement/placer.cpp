@@ -218,6 +218,11 @@ outcome placer::choose(const request& wanted, node_filter allowed, answer& out) 
 
 void placer::predict(const request& wanted, answer& io) const noexcept { state_->complete(wanted, io); }
 
+prediction placer::predict_ranks(const request& wanted, std::span<const rank_place> ranks) const noexcept {
+    if (!fault_of(wanted, ranks.size()).empty()) return {};
+    return state_->steps.predict(wanted, ranks);
+}
+
 const subset_table& placer::table(topo::class_id c) const noexcept { return state_->tables[c.value]; }
 
 }  // namespace placement

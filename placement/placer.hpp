@@ -65,6 +65,10 @@ public:
     // from io.nodes. What choose() states for its own answers is exactly this. O(ranks × levels).
     void predict(const request& wanted, answer& io) const noexcept;
 
+    // Predicts ranks that are given where they are: ranks[r] is the place of rank r, no two in one place, GPUs inside
+    // their class. Infinite when the request is not meant for so many (fault_of). O(ranks × levels), see step_model.
+    [[nodiscard]] prediction predict_ranks(const request& wanted, std::span<const rank_place> ranks) const noexcept;
+
     [[nodiscard]] const subset_table& table(topo::class_id c) const noexcept;
 
 private:
