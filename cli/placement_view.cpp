@@ -20,10 +20,30 @@ namespace {
 
 constexpr std::size_t nodes_shown = 64;
 
+json part_json(const placement::term& t, const topo::fabric& f) {
+    json part = {{"what", placement::name_of(t.what)},
+                 {"latency_us", t.latency_us},
+                 {"transfer_us", t.transfer_us},
+                 {"hidden_us", t.hidden_us},
+                 {"step_us", t.shown_us()}};
+    if (t.what == placement::term_kind::compute) return part;
+    part["how"] = placement::name_of(t.how);
+    part["times"] = t.times;
+    if (t.slowest_gb_per_s > 0)
+        part["slowest"] = {{"gb_per_s", t.slowest_gb_per_s},
+                           {"where", hop_name(t.slowest_level, f)},
+                           {"from_rank", t.slowest_from},
+                           {"to_rank", t.slowest_to}};
+    return part;
+}
+
 json prediction_json(const placement::prediction& p, const topo::fabric& f) {
     const bool alone = p.slowest_gb_per_s <= 0;
+    json parts = json::array();
+    for (std::size_t i = 0; i < p.term_count; ++i) parts.push_back(part_json(p.terms[i], f));
     return {{"step_us", p.step_us},
             {"terms", {{"latency_us", p.latency_us}, {"transfer_us", p.transfer_us}}},
+            {"parts", std::move(parts)},
             {"slowest", alone ? json()
                               : json{{"gb_per_s", p.slowest_gb_per_s},
                                      {"where", hop_name(p, f)},
@@ -33,13 +53,46 @@ json prediction_json(const placement::prediction& p, const topo::fabric& f) {
             {"estimated", p.estimated}};
 }
 
+json plan_json(const placement::parallel_plan& p) {
+    return {{"tp", p.tp},
+            {"pp", p.pp},
+            {"dp", p.dp > 0 ? json(p.dp) : json()},
+            {"ep", p.ep},
+            {"layers", p.layers},
+            {"microbatches", p.microbatches},
+            {"tp_bytes", p.tp_bytes},
+            {"pp_bytes", p.pp_bytes},
+            {"ep_bytes", p.ep_bytes},
+            {"dp_bytes", p.dp_bytes},
+            {"compute_us", p.compute_us},
+            {"overlap", p.overlap}};
+}
+
+// "ring_allreduce of 64 MB", "composite tp 8 pp 2", "halo_exchange 4x4x4 of 64 MB".
+std::string what_is_predicted(const placement::request& r, std::size_t ranks) {
+    const std::string name(placement::name_of(r.talks));
+    switch (r.talks) {
+        case placement::pattern::traffic_matrix: return name;
+        case placement::pattern::composite:
+            return fmt::format("{} tp {} pp {}{}{}", name, r.parallel.tp, r.parallel.pp,
+                               r.parallel.ep > 1 ? fmt::format(" ep {}", r.parallel.ep) : "",
+                               fmt::format(" dp {}", ranks / (std::size_t{r.parallel.tp} * r.parallel.pp)));
+        case placement::pattern::halo_exchange: {
+            const auto e = placement::grid_of(r.halo, static_cast<std::uint32_t>(ranks)).extent;
+            return fmt::format("{} {}x{}x{} of {}", name, e[0], e[1], e[2], render::size(r.message_bytes));
+        }
+        default: return fmt::format("{} of {}", name, render::size(r.message_bytes));
+    }
+}
+
 json request_json(const placement::request& r) {
     const bool total = r.gpus_total > 0;
     return {{"nodes", total ? json() : json(r.nodes)},
             {"gpus_per_node", total ? json() : json(r.gpus_per_node)},
             {"gpus", total ? json(r.gpus_total) : json()},
             {"pattern", placement::name_of(r.talks)},
-            {"message_bytes", static_cast<std::int64_t>(r.message_bytes)}};
+            {"message_bytes", static_cast<std::int64_t>(r.message_bytes)},
+            {"parallel", r.talks == placement::pattern::composite ? plan_json(r.parallel) : json()}};
 }
 
 std::string leaf_of(const topo::cluster& c, topo::node_id node) {
@@ -111,13 +164,34 @@ std::string node_table(const placed_job& job, const render::style& s) {
     return out;
 }
 
+// A row a term: how often, what it takes, where it is limited.
+std::string parts_table(const placement::prediction& p, const topo::fabric& f, const render::style& s) {
+    render::table t{{"TERM", "EXCHANGE", "TIMES", "LATENCY", "TRANSFER", "HIDDEN", "SLOWEST"}, {}, {}};
+    for (std::size_t i = 0; i < p.term_count; ++i) {
+        const placement::term& x = p.terms[i];
+        if (x.what == placement::term_kind::compute) {
+            t.add({"compute", "-", "1", render::duration(x.latency_us), "-", "-", "-"});
+            continue;
+        }
+        t.add({std::string(placement::name_of(x.what)), std::string(placement::name_of(x.how)),
+               fmt::format("{:g}", x.times), render::duration(x.latency_us), render::duration(x.transfer_us),
+               x.hidden_us > 0 ? render::duration(x.hidden_us) : "-",
+               x.slowest_gb_per_s > 0
+                   ? fmt::format("{} GB/s, {}", render::short_number(x.slowest_gb_per_s), hop_name(x.slowest_level, f))
+                   : "-"});
+    }
+    return t.text(s);
+}
+
 }  // namespace
 
-std::string hop_name(const placement::prediction& p, const topo::fabric& f) {
-    if (p.slowest_level == 0) return "inside the node";
+std::string hop_name(unsigned level, const topo::fabric& f) {
+    if (level == 0) return "inside the node";
     if (f.form() == topo::fabric_form::unknown) return "between nodes";
-    return render::level_name(p.slowest_level - 1, f.levels());
+    return render::level_name(static_cast<int>(level) - 1, f.levels());
 }
+
+std::string hop_name(const placement::prediction& p, const topo::fabric& f) { return hop_name(p.slowest_level, f); }
 
 std::vector<int> nics_of(const placed_job& job, topo::node_id node) {
     std::vector<int> out;
@@ -197,9 +271,11 @@ std::string placement_text(const placed_job& job, const render::style& s) {
     if (job.got.ranks.size() < 2) {
         out += "One rank talks to no other: no step time to predict" + marks(p, s) + "\n";
     } else {
-        out += s.bold(fmt::format("Predicted {} of {}: {} a step", placement::name_of(job.wanted.talks),
-                                  render::size(job.wanted.message_bytes), render::duration(p.step_us))) +
+        out += s.bold(fmt::format("Predicted {}: {} a step", what_is_predicted(job.wanted, job.got.ranks.size()),
+                                  render::duration(p.step_us))) +
                marks(p, s) + "\n";
+        const bool plain = p.term_count == 1 && p.terms[0].times <= 1 && p.terms[0].how == job.wanted.talks;
+        if (!plain) out += parts_table(p, job.on.network(), s);
         out += fmt::format("  latency   {}\n  transfer  {}\n", render::duration(p.latency_us),
                            render::duration(p.transfer_us));
         out += fmt::format("  slowest   rank {} to rank {}, {}, {} GB/s\n", p.slowest_from, p.slowest_to,

@@ -32,7 +32,8 @@ struct placed_job {
 // What the reader must know: remarks on the classes of the job's nodes, as findings. No class twice.
 [[nodiscard]] topo::findings placement_notes(const placed_job& job);
 
-// "inside the node", "leaf", "spine": where the slowest hop of a prediction runs.
+// "inside the node", "leaf", "spine": where the slowest hop of a prediction or of one term runs.
+[[nodiscard]] std::string hop_name(unsigned slowest_level, const topo::fabric& f);
 [[nodiscard]] std::string hop_name(const placement::prediction& p, const topo::fabric& f);
 
 }  // namespace cli

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "placement/traffic_matrix.hpp"
+
 namespace placement {
 namespace {
 
@@ -53,7 +55,10 @@ std::string_view fault_of(const request& wanted, std::uint64_t ranks) noexcept {
             return {};
         }
         case pattern::traffic_matrix:
-            return wanted.traffic == nullptr ? "a traffic matrix is needed for this pattern" : std::string_view{};
+            if (wanted.traffic == nullptr) return "this pattern needs a traffic matrix; give one";
+            if (wanted.traffic->ranks() != ranks)
+                return "the traffic matrix must have one row for each GPU; change the matrix or the GPUs asked for";
+            return {};
         default: return {};
     }
 }

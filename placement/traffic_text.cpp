@@ -25,6 +25,14 @@ std::string_view trimmed(std::string_view s) noexcept {
     return s;
 }
 
+// A fault of the matrix as a whole, with the file that it came from.
+topo::result<traffic_matrix> from_file(topo::result<traffic_matrix> made, std::string_view where) {
+    if (made) return made;
+    topo::error why = made.failure();
+    why.where = why.where.empty() ? std::string(where) : fmt::format("{}: {}", where, why.where);
+    return why;
+}
+
 class lines {
 public:
     explicit lines(std::string_view text) : rest_(text) {}
@@ -80,10 +88,12 @@ topo::result<traffic_matrix> parse_triples(lines& from, std::string_view where, 
             const std::string_view text = field(line, by);
             const auto n = number_of<std::uint32_t>(text);
             if (!n || *n < base || *n - base >= traffic_matrix::max_ranks)
-                return not_a(where, from.number(), fmt::format("a rank from {} to {}", base, traffic_matrix::max_ranks - 1 + base), text);
+                return not_a(where, from.number(),
+                             fmt::format("a rank from {} to {}", base, traffic_matrix::max_ranks - 1 + base), text);
             id = *n - base;
             if (ranks && id >= *ranks)
-                return bad(where, from.number(), fmt::format("rank {} is beyond the {} ranks of the size line", *n, *ranks),
+                return bad(where, from.number(),
+                           fmt::format("rank {} is beyond the {} ranks of the size line", *n, *ranks),
                            "correct the entry or the size");
             highest = std::max(highest, id);
         }
@@ -91,22 +101,26 @@ topo::result<traffic_matrix> parse_triples(lines& from, std::string_view where, 
         if (!bytes) return not_a(where, from.number(), "a number of bytes", trimmed(line));
         if (all.size() == traffic_matrix::max_entries)
             return topo::error{topo::errc::limit, fmt::format("{}:{}", where, from.number()),
-                               fmt::format("more than {} entries", traffic_matrix::max_entries), "leave the smallest out"};
+                               fmt::format("more than {} entries", traffic_matrix::max_entries),
+                               "leave the smallest out"};
         all.push_back({ids[0], ids[1], *bytes});
     }
     if (entries && all.size() != *entries)
         return bad(where, from.number(), fmt::format("{} entries where the size line says {}", all.size(), *entries),
                    "the file may be cut off: copy it again");
-    if (all.empty() && !ranks) return bad(where, from.number(), "no entries", "write from,to,bytes lines below the header");
-    return traffic_matrix::from_entries(ranks ? *ranks : highest + 1, std::move(all));
+    if (all.empty() && !ranks)
+        return bad(where, from.number(), "no entries", "write from,to,bytes lines below the header");
+    return from_file(traffic_matrix::from_entries(ranks ? *ranks : highest + 1, std::move(all)), where);
 }
 
 topo::result<traffic_matrix> parse_market(std::string_view header, lines& from, std::string_view where) {
     std::string_view words = header;
     std::string kind;
     while (!words.empty()) kind += (kind.empty() ? "" : " ") + std::string(field(words, ' '));
-    std::transform(kind.begin(), kind.end(), kind.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (kind != "%%matrixmarket matrix coordinate real general" && kind != "%%matrixmarket matrix coordinate integer general")
+    std::transform(kind.begin(), kind.end(), kind.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    if (kind != "%%matrixmarket matrix coordinate real general" &&
+        kind != "%%matrixmarket matrix coordinate integer general")
         return bad(where, from.number(), fmt::format("'{}' is not read", topo::shown(header)),
                    "write it as 'matrix coordinate real general'");
     const auto size = from.next('%');
@@ -127,7 +141,8 @@ topo::result<traffic_matrix> parse_square(std::string_view first, lines& from, s
     const auto columns = static_cast<std::size_t>(std::count(first.begin(), first.end(), ',')) + 1;
     if (columns > 8192)
         return topo::error{topo::errc::limit, fmt::format("{}:{}", where, from.number()),
-                           fmt::format("{} columns", columns), "write larger matrices as from,to,bytes or MatrixMarket"};
+                           fmt::format("{} columns", columns),
+                           "write larger matrices as from,to,bytes or MatrixMarket"};
     std::uint32_t row = 0;
     for (std::optional<std::string_view> found = first; found; found = from.next('#'), ++row) {
         std::string_view line = *found;
@@ -146,8 +161,9 @@ topo::result<traffic_matrix> parse_square(std::string_view first, lines& from, s
         }
     }
     if (row != columns)
-        return bad(where, from.number(), fmt::format("{} rows and {} columns", row, columns), "a traffic matrix is square");
-    return traffic_matrix::from_entries(row, std::move(all));
+        return bad(where, from.number(), fmt::format("{} rows and {} columns", row, columns),
+                   "a traffic matrix is square");
+    return from_file(traffic_matrix::from_entries(row, std::move(all)), where);
 }
 
 }  // namespace
@@ -157,10 +173,13 @@ topo::result<traffic_matrix> parse_traffic(std::string_view text, std::string_vi
         return topo::error{topo::errc::limit, std::string(where), fmt::format("larger than {} bytes", max_traffic_text),
                            "leave the smallest entries out"};
     if (text.find('\0') != std::string_view::npos)
-        return topo::error{topo::errc::bad_input, std::string(where), "a binary file", "name a CSV or MatrixMarket file"};
+        return topo::error{topo::errc::bad_input, std::string(where), "a binary file",
+                           "name a CSV or MatrixMarket file"};
     lines from(text);
     const auto first = from.next('#');
-    if (!first) return topo::error{topo::errc::bad_input, std::string(where), "nothing in it", "name a CSV or MatrixMarket file"};
+    if (!first)
+        return topo::error{topo::errc::bad_input, std::string(where), "nothing in it",
+                           "name a CSV or MatrixMarket file"};
     if (first->substr(0, 2) == "%%") return parse_market(*first, from, where);
     std::string_view line = *first;
     if (field(line, ',') == "from" && field(line, ',') == "to" && trimmed(line) == "bytes")

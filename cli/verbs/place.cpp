@@ -7,10 +7,10 @@
 
 #include "cli/load.hpp"
 #include "cli/output.hpp"
+#include "cli/pattern_options.hpp"
 #include "cli/placement_view.hpp"
 #include "cli/render/page.hpp"
 #include "cli/render/text.hpp"
-#include "cli/size.hpp"
 #include "cli/verb.hpp"
 #include "placement/placer.hpp"
 #include "topo/free_state.hpp"
@@ -25,7 +25,7 @@ struct options {
     std::uint32_t gpus_per_node = 0;
     std::uint32_t gpus = 0;
     std::optional<std::string> free;
-    std::string message = "64M";
+    pattern_options talk;
     std::string html;
     common_options common;
 };
@@ -34,7 +34,7 @@ topo::error bad(std::string where, std::string what, std::string remedy) {
     return {topo::errc::bad_input, std::move(where), std::move(what), std::move(remedy)};
 }
 
-topo::result<placement::request> request_of(const options& o) {
+topo::result<placement::request> request_of(options& o) {
     placement::request r;
     if (o.gpus > 0) {
         if (o.gpus_per_node > 0) return bad("--gpus", "stands together with --gpus-per-node", "use one of the two");
@@ -53,9 +53,7 @@ topo::result<placement::request> request_of(const options& o) {
     } else {
         return bad("place", "how many GPUs the job wants is not said", "use --gpus N, or --nodes N --gpus-per-node G");
     }
-    auto bytes = parse_size(o.message, "--message");
-    if (!bytes) return bytes.failure();
-    r.message_bytes = *bytes;
+    if (auto fault = apply_pattern(o.talk, r)) return *fault;
     return r;
 }
 
@@ -107,7 +105,7 @@ exit_code no_fit(const console& out, const options& o, const placement::request&
     return printed == done ? code : printed;
 }
 
-int run(const options& o) {
+int run(options& o) {
     const console out = o.common.make_console();
     if (o.html == "-" && o.common.as_json)
         return out.fail("--html -", "the page and the --json object cannot both go to standard output", "name a file");
@@ -144,22 +142,24 @@ int run(const options& o) {
 
 void add_place(command_tree& tree) {
     auto o = std::make_shared<options>();
-    tree.add("place",
-             "Say where a job would go\n"
-             "Nodes, GPUs, ranks, NICs, predicted step time, and the runner-up. Nothing is reserved. Exit code 1 when "
-             "the job does not fit the free GPUs now.",
-             "  atoll place cluster.yaml --nodes 4 --gpus-per-node 8\n"
-             "  atoll place cluster.yaml --gpus 64 --free free.yaml --message 256M --json\n"
-             "  atoll place node.json --gpus 2 --free 0,1,4,5 --json\n"
-             "Sizes: 64k, 64M, 1G are powers of 1000; 64Ki, 64Mi, 1Gi powers of 1024.\n"
-             "Free file: a map from hosts to GPUs,  \"g[1-4]\": 0-7 ; hosts not named have none free.\n",
-             [o] { return run(*o); })
-        .text({.names = "cluster",
-               .help = "Cluster file, node file, or a file that import reads; - is standard input",
-               .type = "CLUSTER|NODE.json",
-               .files = true,
-               .required = true},
-              o->file)
+    verb& at = tree.add(
+        "place",
+        "Say where a job would go\n"
+        "Nodes, GPUs, ranks, NICs, predicted step time, and the runner-up. Nothing is reserved. Exit code 1 when "
+        "the job does not fit the free GPUs now.",
+        "  atoll place cluster.yaml --nodes 4 --gpus-per-node 8\n"
+        "  atoll place cluster.yaml --gpus 64 --free free.yaml --message 256M --json\n"
+        "  atoll place cluster.yaml --gpus 64 --tp 8 --pp 2 --model-params 70B --microbatches 8\n"
+        "  atoll place node.json --gpus 2 --free 0,1,4,5 --json\n"
+        "Sizes: 64k, 64M, 1G are powers of 1000; 64Ki, 64Mi, 1Gi powers of 1024.\n"
+        "Free file: a map from hosts to GPUs,  \"g[1-4]\": 0-7 ; hosts not named have none free.\n",
+        [o] { return run(*o); });
+    at.text({.names = "cluster",
+             .help = "Cluster file, node file, or a file that import reads; - is standard input",
+             .type = "CLUSTER|NODE.json",
+             .files = true,
+             .required = true},
+            o->file)
         .number({.names = "-N,--nodes", .help = "Nodes (default 1; with --gpus as few as hold them)", .type = "N"},
                 o->nodes, 1, 1u << 20)
         .number({.names = "--gpus-per-node", .help = "GPUs on each node, 1 to 64", .type = "G"}, o->gpus_per_node, 1,
@@ -171,13 +171,13 @@ void add_place(command_tree& tree) {
                 .type = "FILE|LIST",
                 .files = true},
                o->free)
-        .text({.names = "--message", .help = "Bytes that a step all-reduces (default 64M)", .type = "SIZE"}, o->message)
         .text({.names = "--html",
                .help = "Write the placement as a self-contained page; - is standard output",
                .type = "FILE",
                .files = true},
-              o->html)
-        .common(o->common);
+              o->html);
+    add_pattern_options(at, o->talk);
+    at.common(o->common);
 }
 
 }  // namespace cli

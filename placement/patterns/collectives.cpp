@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "placement/patterns/step_model.hpp"
+#include "placement/traffic_matrix.hpp"
 
 namespace placement {
 namespace {
@@ -284,6 +285,27 @@ step_model::exchange step_model::halo(const halo_grid& grid, double bytes) noexc
     }
     const auto phase = loads_.finish();
     add(e, phase, phase.alpha_us);
+    return e;
+}
+
+// No rank can be done before all it sends is on its way, one after another, and no link before all it carries.
+step_model::exchange step_model::matrix(const traffic_matrix& traffic) noexcept {
+    exchange e;
+    e.how = pattern::traffic_matrix;
+    double longest = 0;
+    loads_.start();
+    for (std::uint32_t r = 0; r < traffic.ranks(); ++r) {
+        double one_by_one = 0;
+        for (std::size_t i = traffic.row_begin()[r]; i < traffic.row_begin()[r + 1]; ++i) {
+            const std::uint32_t to = traffic.column()[i];
+            if (to == r || traffic.bytes()[i] <= 0) continue;
+            one_by_one += loads_.pair(ranks_[r], ranks_[to], traffic.bytes()[i]);
+        }
+        longest = std::max(longest, one_by_one);
+    }
+    const auto phase = loads_.finish();
+    add(e, phase, 0);
+    e.latency_us = std::max(0.0, longest - phase.transfer_us);
     return e;
 }
 

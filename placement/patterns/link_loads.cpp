@@ -123,7 +123,7 @@ void link_loads::share_uplinks(std::uint32_t a, std::uint32_t b, double bytes, i
     }
 }
 
-void link_loads::stream(const node_share& from, const node_share& to, double bytes) noexcept {
+double link_loads::stream(const node_share& from, const node_share& to, double bytes) noexcept {
     const std::uint32_t a = from.node.value, b = to.node.value;
     const node_side out = side_of(from);
     const node_side& in = side_of(to);
@@ -132,7 +132,7 @@ void link_loads::stream(const node_share& from, const node_share& to, double byt
     if (apart == topo::unreachable_level) {
         now_.broken = true;
         now_.level = topo::unreachable_level;
-        return;
+        return 0;
     }
     const topo::cost& way = net_->level_cost(apart);
     const double gb_per_s = std::min(out.rails, in.rails) * std::min({out.out_gb_per_s, in.in_gb_per_s, way.gb_per_s});
@@ -143,6 +143,7 @@ void link_loads::stream(const node_share& from, const node_share& to, double byt
     share_nics(a, out, true, bytes, 1 + apart, first, second);
     share_nics(b, in, false, bytes, 1 + apart, first, second);
     share_uplinks(a, b, bytes, 1 + apart, first, second);
+    return out.out_alpha_us + way.alpha_us + in.in_alpha_us + us(bytes, gb_per_s);
 }
 
 void link_loads::chain_inside(const node_share& node, double bytes) noexcept {
@@ -174,17 +175,18 @@ void link_loads::ring(std::span<const node_share> nodes, double bytes) noexcept 
     }
 }
 
-void link_loads::pair(const rank_place& from, const rank_place& to, double bytes) noexcept {
+double link_loads::pair(const rank_place& from, const rank_place& to, double bytes) noexcept {
     const std::uint32_t a = from.node.value, b = to.node.value;
     const std::uint32_t first = rank_of(a, from.gpu), second = rank_of(b, to.gpu);
     if (a != b) return stream({from.node, gpu_mask{1} << from.gpu}, {to.node, gpu_mask{1} << to.gpu}, bytes);
     const auto& costs = sides_->costs(hardware(a));
-    if (costs.gpu == nullptr || from.gpu == to.gpu) return;
+    if (costs.gpu == nullptr || from.gpu == to.gpu) return 0;
     const topo::cost& cell = costs.gpu->cells(from.gpu, to.gpu);
     hop(cell.alpha_us, bytes, cell.gb_per_s, 0, first, second);
     now_.used.add(cell);
     share_link(gpu_out_[gpu_begin_[a] + from.gpu], costs.gpu_out[from.gpu], bytes, 0, first, second);
     share_link(gpu_in_[gpu_begin_[b] + to.gpu], costs.gpu_in[to.gpu], bytes, 0, first, second);
+    return cell.time_us(bytes);
 }
 
 void link_loads::pairs_inside(const node_share& share, double bytes) noexcept {

@@ -39,14 +39,14 @@ public:
     void number(std::span<const rank_place> ranks) noexcept;
 
     void start() noexcept;
-    // From one GPU to another, of the same node or by the NICs of both.
-    void pair(const rank_place& from, const rank_place& to, double bytes) noexcept;
+    // From one GPU to another, of the same node or by the NICs of both. Returns the time it takes alone, µs.
+    double pair(const rank_place& from, const rank_place& to, double bytes) noexcept;
     // Every hop of the ring over the GPUs of these nodes carries `bytes`; one ring a NIC with an equal share.
     void ring(std::span<const node_share> nodes, double bytes) noexcept;
     // A ring inside each of the nodes, none between them.
     void rings_inside(std::span<const node_share> nodes, double bytes) noexcept;
     // One node's GPUs to another's in one stream over all NICs, and
-    void stream(const node_share& from, const node_share& to, double bytes) noexcept;
+    double stream(const node_share& from, const node_share& to, double bytes) noexcept;
     // along the nodes' rings from their first GPU to their last.
     void chain_inside(const node_share& node, double bytes) noexcept;
     // `bytes` from each GPU to each other one. O(nodes × (levels + GPUs of a node²)).

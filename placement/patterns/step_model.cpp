@@ -124,7 +124,7 @@ prediction step_model::predict(const request& wanted, std::span<const rank_place
             break;
         case pattern::point_to_point: put(out, term_kind::exchange, neighbours(bytes), 1, 0); break;
         case pattern::halo_exchange: put(out, term_kind::exchange, halo(grid_of(wanted.halo, p), bytes), 1, 0); break;
-        case pattern::traffic_matrix: break;
+        case pattern::traffic_matrix: put(out, term_kind::exchange, matrix(*wanted.traffic), 1, 0); break;
         case pattern::pipeline:
             as.parallel.tp = as.parallel.ep = 1;
             as.parallel.pp = p;

@@ -52,6 +52,7 @@ private:
     [[nodiscard]] exchange neighbours(double bytes) noexcept;
     [[nodiscard]] exchange stage_edges(double bytes) noexcept;
     [[nodiscard]] exchange halo(const halo_grid& grid, double bytes) noexcept;
+    [[nodiscard]] exchange matrix(const traffic_matrix& traffic) noexcept;
     void put(prediction& out, term_kind what, const exchange& e, double times, double hidden_us) const noexcept;
     void composite(prediction& out, const request& wanted) noexcept;
     static void sum_up(prediction& out) noexcept;

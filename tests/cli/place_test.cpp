@@ -12,6 +12,8 @@ namespace {
 
 const std::string bridges = example("a100-pcie-bridges.txt");  // 0-2, 1-3, 4-6, 5-7
 
+std::string fixture(const std::string& name) { return std::string(ATOLL_FIXTURES) + "/" + name; }
+
 }  // namespace
 
 TEST_CASE("the object has nodes, ranks, prediction and runner-up") {
@@ -132,4 +134,68 @@ TEST_CASE("a larger message takes longer, and the text names the parts") {
     CHECK(step("64Mi") > step("64M"));
     const ran r = run_atoll({"place", bridges, "--gpus", "2"});
     for (const char* part : {"RANKS", "latency", "transfer", "Runner-up", "estimated"}) CHECK(contains(r.out, part));
+}
+
+TEST_CASE("a layout of a model: a part for each way to be parallel, and they add up") {
+    const ran r =
+        run_atoll({"place", example("dgx-h100-64.yaml"), "--gpus", "64", "--tp", "8", "--pp", "2", "--model-params",
+                   "70B", "--microbatches", "8", "--compute-ms", "400", "--overlap", "0.5", "--json"});
+    REQUIRE(r.code == 0);
+    const auto object = r.json();
+    CHECK(object["request"]["pattern"] == "composite");
+    CHECK(object["request"]["parallel"]["dp_bytes"] == 8.75e9);
+    double sum = 0;
+    std::vector<std::string> parts;
+    for (const auto& part : object["predicted"]["parts"]) {
+        parts.push_back(part["what"]);
+        sum += part["step_us"].get<double>();
+    }
+    CHECK(parts == std::vector<std::string>{"compute", "tensor", "pipeline", "data"});
+    CHECK(object["predicted"]["step_us"].get<double>() == doctest::Approx(sum));
+    CHECK(object["predicted"]["parts"][3]["hidden_us"].get<double>() > 0);
+    const ran text = run_atoll({"place", example("dgx-h100-64.yaml"), "--gpus", "64", "--tp", "8", "--pp", "2"});
+    CHECK(text.out.find("composite tp 8 pp 2 dp 4") != std::string::npos);
+    CHECK(text.out.find("tensor") != std::string::npos);
+}
+
+TEST_CASE("all-reduce names the exchange that won; every pattern has a prediction") {
+    for (const std::string name : {"ring", "tree", "hierarchical", "allreduce", "fsdp", "all-to-all", "p2p", "pp", "tp",
+                                   "dp", "ep", "composite", "halo"}) {
+        const ran r = run_atoll(
+            {"place", example("dgx-h100-64.yaml"), "--gpus", "16", "--pattern", name, "--message", "1k", "--json"});
+        REQUIRE_MESSAGE(r.code == 0, name);
+        CHECK_MESSAGE(r.json()["predicted"]["step_us"].get<double>() > 0, name);
+    }
+    const ran r =
+        run_atoll({"place", example("dgx-h100-64.yaml"), "--gpus", "64", "--pattern", "allreduce", "--message", "8"});
+    CHECK(r.out.find("tree_allreduce") != std::string::npos);
+}
+
+TEST_CASE("a traffic matrix in three forms gives one time; what does not fit is named") {
+    std::set<double> times;
+    for (const std::string file : {"ring.csv", "ring.mtx", "square.csv"}) {
+        const ran r = run_atoll({"place", bridges, "--gpus", "4", "--traffic", fixture("traffic/" + file), "--json"});
+        REQUIRE_MESSAGE(r.code == 0, r.err);
+        times.insert(r.json()["predicted"]["step_us"].get<double>());
+    }
+    CHECK(times.size() == 1);
+    const auto refused = [](std::vector<std::string> more, const std::string& word) {
+        std::vector<std::string> all = {"place", example("dgx-h100-64.yaml"), "--gpus", "16"};
+        all.insert(all.end(), more.begin(), more.end());
+        const ran r = run_atoll(all);
+        CHECK(r.code == 2);
+        CHECK_MESSAGE(r.err.find(word) != std::string::npos, r.err);
+    };
+    refused({"--traffic", fixture("traffic/ring.csv")}, "one row for each GPU");
+    refused({"--traffic", fixture("files/node.json")}, "node.json");
+    refused({"--traffic", "/nowhere.csv"}, "/nowhere.csv");
+    refused({"--pattern", "traffic_matrix"}, "needs a traffic matrix");
+    refused({"--pattern", "wibble"}, "ring_allreduce");
+    refused({"--tp", "3"}, "must divide");
+    refused({"--halo", "4x5"}, "extents");
+    refused({"--halo", "4xx4"}, "4xx4");
+    refused({"--halo", "4x4x1x1"}, "4x4x1x1");
+    refused({"--model-params", "many"}, "70B");
+    refused({"--model-params", "70B", "--precision", "int3"}, "int3");
+    refused({"--overlap", "2"}, "overlap");
 }

@@ -18,6 +18,7 @@
 
 #include "../placement/boards.hpp"
 #include "placement/placer.hpp"
+#include "placement/traffic_matrix.hpp"
 
 using placement::pattern;
 using placement::rank_place;
@@ -92,6 +93,7 @@ public:
         for (const auto& [what, l] : loads_) t = std::max(t, l.first / (l.second * 1e3));
         return t;
     }
+    [[nodiscard]] double own_us() const { return slowest_; }
     [[nodiscard]] double alpha_us() const { return alpha_; }
     [[nodiscard]] double inside_alpha_us() const { return inside_alpha_; }
     [[nodiscard]] double across_alpha_us() const { return across_alpha_; }
@@ -492,4 +494,49 @@ TEST_CASE("400 halo exchanges on grids, open and periodic") {
             REQUIRE(got.step_us == doctest::Approx(t.alpha_us() + t.transfer_us()).epsilon(1e-9));
         }
     }
+}
+
+TEST_CASE("400 random traffic matrices: the busiest link or the rank with the most to send") {
+    std::mt19937_64 random(14);
+    int by_rank = 0, by_link = 0;
+    for (int round = 0; round < 100; ++round) {
+        const world w = random_world(random, round);
+        for (int i = 0; i < 4; ++i) {
+            const auto ranks = random_ranks(random, w.cluster, 2 + random() % 20, true);
+            if (ranks.size() < 2) continue;
+            const auto p = static_cast<std::uint32_t>(ranks.size());
+            std::vector<placement::traffic_entry> entries;
+            std::map<std::pair<std::uint32_t, std::uint32_t>, double> bytes;
+            for (std::uint32_t n = 0; n < 3 * p; ++n) {
+                const auto a = static_cast<std::uint32_t>(random() % p), b = static_cast<std::uint32_t>(random() % p);
+                bytes[{a, b}] = std::pow(10.0, static_cast<double>(random() % 7));
+            }
+            for (const auto& [who, b] : bytes) entries.push_back({who.first, who.second, b});
+            const auto matrix = placement::traffic_matrix::from_entries(p, entries);
+            REQUIRE(matrix);
+            traffic t(w.cluster, w.placer);
+            double longest = 0;
+            for (std::uint32_t r = 0; r < p; ++r) {
+                double sum = 0;
+                for (const auto& [who, b] : bytes) {
+                    if (who.first != r || who.second == r) continue;
+                    traffic alone(w.cluster, w.placer);
+                    alone.move(ranks[r], ranks[who.second], b);
+                    sum += alone.alpha_us() + alone.own_us();
+                    t.move(ranks[r], ranks[who.second], b);
+                }
+                longest = std::max(longest, sum);
+            }
+            placement::request job;
+            job.talks = pattern::traffic_matrix;
+            job.traffic = &*matrix;
+            const auto got = w.placer.predict_ranks(job, ranks);
+            REQUIRE(got.step_us == doctest::Approx(std::max(longest, t.transfer_us())).epsilon(1e-9));
+            ++(longest > t.transfer_us() ? by_rank : by_link);
+            job.traffic = nullptr;
+            REQUIRE(w.placer.predict_ranks(job, ranks).step_us == std::numeric_limits<double>::infinity());
+        }
+    }
+    CHECK(by_rank > 20);
+    CHECK(by_link > 5);
 }

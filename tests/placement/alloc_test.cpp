@@ -65,6 +65,8 @@ TEST_CASE("after make and reserve neither choosing nor freeing allocates") {
             r.gpus_total = r.nodes * r.gpus_per_node;
             r.nodes = 0;
         }
+        r.talks = placement::all_patterns[random() % placement::all_patterns.size()];
+        r.parallel.tp = 2;
         const std::size_t before = allocations;
         for (int i = 0; i < 4; ++i)
             p->set_free(topo::node_id(random() % 384), random() % 3 == 0 ? 255 : random() % 256);
