@@ -28,7 +28,42 @@ ring_cost cost_of(const ring_table& rings, std::size_t mask) noexcept {
 
 }  // namespace
 
-complete_subsets::complete_subsets(const locality& where, const ring_table& fastest, ring_table used,
+std::vector<double> ring_times(const ring_table& rings, double bytes) {
+    std::vector<double> time(std::size_t{1} << rings.gpus, 0);
+    for (std::size_t s = 0; s < time.size(); ++s) time[s] = cost_of(rings, s).time_us(size_of(s), bytes);
+    return time;
+}
+
+// (p−1) · worst α + the slower of one pair's share and of all that a port moves; docs/patterns.md.
+std::vector<double> all_pairs_times(const topo::matrix<double>& alpha_us, const topo::matrix<double>& gb_per_s,
+                                    const port_rates& ports, double bytes) {
+    const std::size_t n = alpha_us.rows();
+    struct worst {
+        double alpha_us = 0;
+        double pair = std::numeric_limits<double>::infinity();
+        double port = std::numeric_limits<double>::infinity();
+    };
+    std::vector<worst> of(std::size_t{1} << n);
+    std::vector<double> time(of.size(), 0);
+    for (std::size_t s = 1; s < of.size(); ++s) {  // the subset without its lowest GPU came before
+        const auto a = static_cast<std::size_t>(std::countr_zero(s));
+        worst w = of[s & (s - 1)];
+        w.port = std::min({w.port, ports.out[a], ports.in[a]});
+        for (std::size_t rest = s & (s - 1); rest != 0; rest &= rest - 1) {
+            const auto b = static_cast<std::size_t>(std::countr_zero(rest));
+            w.alpha_us = std::max({w.alpha_us, alpha_us(a, b), alpha_us(b, a)});
+            w.pair = std::min({w.pair, gb_per_s(a, b), gb_per_s(b, a)});
+        }
+        of[s] = w;
+        const unsigned p = size_of(s);
+        if (p < 2) continue;
+        const double each = bytes / p / 1e3;
+        time[s] = (p - 1) * w.alpha_us + std::max(each / w.pair, (p - 1) * each / w.port);
+    }
+    return time;
+}
+
+complete_subsets::complete_subsets(const locality& where, std::span<const double> time, ring_table used,
                                    const subset_options& options)
     : gpus_(used.gpus), bytes_(options.message_bytes), rings_(std::move(used)) {
     const std::size_t subsets = std::size_t{1} << gpus_;
@@ -40,18 +75,16 @@ complete_subsets::complete_subsets(const locality& where, const ring_table& fast
     for (std::size_t k = 0; k <= gpus_; ++k) size_begin_[k + 1] += size_begin_[k];
     std::vector<std::uint32_t> next(size_begin_.begin(), size_begin_.end());
     for (std::size_t s = 0; s < subsets; ++s) by_size_[next[size_of(s)]++] = static_cast<std::uint16_t>(s);
-    classify(fastest, options.equal_within);
+    classify(time, options.equal_within);
     value_rests(where);
     order_ties(where);
     choose_all();
 }
 
-void complete_subsets::classify(const ring_table& fastest, double equal_within) {
+void complete_subsets::classify(std::span<const double> time, double equal_within) {
     const std::size_t subsets = std::size_t{1} << gpus_;
     time_class_.assign(subsets, 0);
     class_time_.assign(subsets, 0);
-    std::vector<double> time(subsets, 0);
-    for (std::size_t s = 0; s < subsets; ++s) time[s] = cost_of(fastest, s).time_us(size_of(s), bytes_);
     for (std::size_t k = 2; k <= gpus_; ++k) {
         const auto first = by_size_.begin() + size_begin_[k];
         const auto last = by_size_.begin() + size_begin_[k + 1];

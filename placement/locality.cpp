@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 namespace placement {
 
@@ -60,6 +61,36 @@ double locality::nic_distance(topo::gpu_mask gpus) const noexcept {
         if (own > 0) sum += std::round(4 * best_nic_gb_per_s / own) / 4;
     }
     return sum;
+}
+
+port_rates ports_of(const topo::node_class& hardware) {
+    port_rates ports;
+    ports.out.fill(std::numeric_limits<double>::infinity());
+    ports.in.fill(std::numeric_limits<double>::infinity());
+    const topo::cost_layer* layer = hardware.best_layer(topo::endpoint::gpu, topo::endpoint::gpu);
+    if (layer == nullptr) return ports;
+    const std::size_t n = std::min<std::size_t>(hardware.gpus.size(), topo::max_gpus_per_node);
+    for (std::size_t a = 0; a < n; ++a) {
+        double best_out = 0, best_in = 0, direct_out = 0, direct_in = 0;
+        std::uint16_t least = 0xffff, most = 0;
+        for (std::size_t b = 0; b < n; ++b) {
+            if (a == b) continue;
+            const double out = layer->cells(a, b).gb_per_s, in = layer->cells(b, a).gb_per_s;
+            best_out = std::max(best_out, out);
+            best_in = std::max(best_in, in);
+            if (hardware.gpu_links.rows() != n) continue;
+            const std::uint16_t links = hardware.gpu_links(a, b).count;
+            least = std::min(least, links);
+            most = std::max(most, links);
+            if (links == 0) continue;
+            direct_out += out;
+            direct_in += in;
+        }
+        const bool direct = most > 0 && least != most;
+        if (best_out > 0) ports.out[a] = direct ? std::max(direct_out, best_out) : best_out;
+        if (best_in > 0) ports.in[a] = direct ? std::max(direct_in, best_in) : best_in;
+    }
+    return ports;
 }
 
 }  // namespace placement

@@ -27,4 +27,13 @@ struct locality {
     double best_nic_gb_per_s = 0;
 };
 
+// GB/s that each GPU moves to (from) all peers of its node at once; infinite where no cost is known. Behind a switch,
+// or over PCIe, its own port is the limit: the best of its pairs. Where links run straight from GPU to GPU in unequal
+// numbers, each carries its own traffic. O(GPUs²).
+struct port_rates {
+    std::array<double, topo::max_gpus_per_node> out{};
+    std::array<double, topo::max_gpus_per_node> in{};
+};
+[[nodiscard]] port_rates ports_of(const topo::node_class& hardware);
+
 }  // namespace placement

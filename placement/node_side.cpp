@@ -10,35 +10,6 @@ namespace {
 using topo::endpoint;
 constexpr double without_limit = std::numeric_limits<double>::infinity();
 
-// What a GPU moves to (or from) all its peers at once. Behind a switch, or over PCIe, its own port is the limit: the
-// best of its pairs. Where links run straight from GPU to GPU in unequal numbers, each carries its own traffic.
-void find_ports(const topo::node_class& hardware, node_sides::class_costs& costs) {
-    costs.gpu_out.fill(without_limit);
-    costs.gpu_in.fill(without_limit);
-    if (costs.gpu == nullptr) return;
-    const std::size_t n = std::min<std::size_t>(hardware.gpus.size(), topo::max_gpus_per_node);
-    for (std::size_t a = 0; a < n; ++a) {
-        double best_out = 0, best_in = 0, direct_out = 0, direct_in = 0;
-        std::uint16_t least = 0xffff, most = 0;
-        for (std::size_t b = 0; b < n; ++b) {
-            if (a == b) continue;
-            const double out = costs.gpu->cells(a, b).gb_per_s, in = costs.gpu->cells(b, a).gb_per_s;
-            best_out = std::max(best_out, out);
-            best_in = std::max(best_in, in);
-            if (hardware.gpu_links.rows() != n) continue;
-            const std::uint16_t links = hardware.gpu_links(a, b).count;
-            least = std::min(least, links);
-            most = std::max(most, links);
-            if (links == 0) continue;
-            direct_out += out;
-            direct_in += in;
-        }
-        const bool direct = most > 0 && least != most;
-        if (best_out > 0) costs.gpu_out[a] = direct ? std::max(direct_out, best_out) : best_out;
-        if (best_in > 0) costs.gpu_in[a] = direct ? std::max(direct_in, best_in) : best_in;
-    }
-}
-
 void find_nics(const topo::node_class& hardware, node_sides::class_costs& costs) {
     costs.port.fill(without_limit);
     costs.nic_out.fill(without_limit);
@@ -73,7 +44,7 @@ node_sides::node_sides(const topo::cluster& c, std::span<const subset_table> tab
         costs.to_nic = hardware.best_layer(endpoint::gpu, endpoint::nic);
         costs.from_nic = hardware.best_layer(endpoint::nic, endpoint::gpu);
         find_nics(hardware, costs);
-        find_ports(hardware, costs);
+        costs.ports = ports_of(hardware);
         classes_.push_back(std::move(costs));
     }
 }

@@ -60,8 +60,7 @@ public:
         std::array<double, topo::max_nics_per_node> port{};     // GB/s; infinite when unknown
         std::array<double, topo::max_nics_per_node> nic_out{};  // GB/s of a NIC with the best of its GPUs
         std::array<double, topo::max_nics_per_node> nic_in{};
-        std::array<double, topo::max_gpus_per_node> gpu_out{};  // GB/s of a GPU to all peers of its node at once
-        std::array<double, topo::max_gpus_per_node> gpu_in{};
+        port_rates ports;
         std::array<std::int16_t, topo::max_nics_per_node> rail{};  // position among the NICs that compute
     };
 

@@ -14,11 +14,18 @@
 
 namespace placement {
 
+// Time of each subset, [mask], µs: of its ring, and of an all-to-all. O(2^n × n).
+[[nodiscard]] std::vector<double> ring_times(const ring_table& rings, double bytes);
+[[nodiscard]] std::vector<double> all_pairs_times(const topo::matrix<double>& alpha_us,
+                                                  const topo::matrix<double>& gb_per_s, const port_rates& ports,
+                                                  double bytes);
+
 // Up to 16 GPUs: everything that best() compares is in arrays of 2^n, and best itself in one of 2^n × (n + 1).
 class complete_subsets {
 public:
-    // Subsets are compared by their fastest rings and used with the others.
-    complete_subsets(const locality& where, const ring_table& fastest, ring_table used, const subset_options& options);
+    // Subsets are compared by time[mask] and used with these rings.
+    complete_subsets(const locality& where, std::span<const double> time, ring_table used,
+                     const subset_options& options);
 
     [[nodiscard]] gpu_mask best(gpu_mask free, unsigned wanted) const noexcept;  // 0: none
     // The least in order among the subsets that hold `must` and are not `not_this` (0: any); 0: none. A scan.
@@ -28,7 +35,7 @@ public:
     std::size_t ring_order(gpu_mask gpus, std::span<std::uint8_t> out) const noexcept;
 
 private:
-    void classify(const ring_table& fastest, double equal_within);
+    void classify(std::span<const double> time, double equal_within);
     void value_rests(const locality& where);
     void order_ties(const locality& where);
     void choose_all();

@@ -51,6 +51,11 @@ topo::result<std::pair<topo::matrix<double>, topo::matrix<double>>> costs_of(con
 
 }  // namespace
 
+subset_objective objective_of(pattern p) noexcept {
+    return p == pattern::all_to_all || p == pattern::expert_parallel ? subset_objective::all_pairs
+                                                                     : subset_objective::ring;
+}
+
 subset_table::subset_table() = default;
 subset_table::~subset_table() = default;
 subset_table::subset_table(subset_table&&) noexcept = default;
@@ -73,9 +78,11 @@ topo::result<subset_table> subset_table::build(const topo::node_class& hardware,
         made->searched.emplace(where, std::move(alpha), std::move(bw), options);
     else if (made->gpus > 0) {
         const ring_table fastest = build_rings(alpha, bw, options.message_bytes);
-        made->complete.emplace(where, fastest,
-                               prefer_index_order(fastest, alpha, bw, options.message_bytes, options.order_within),
-                               options);
+        const std::vector<double> time = options.objective == subset_objective::all_pairs
+                                             ? all_pairs_times(alpha, bw, ports_of(hardware), options.message_bytes)
+                                             : ring_times(fastest, options.message_bytes);
+        made->complete.emplace(
+            where, time, prefer_index_order(fastest, alpha, bw, options.message_bytes, options.order_within), options);
     }
     subset_table out;
     out.state_ = std::move(made);

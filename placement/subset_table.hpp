@@ -21,6 +21,10 @@ namespace placement {
 
 inline constexpr std::size_t max_table_gpus = 16;  // above, subsets are searched, not tabulated
 
+// What subsets are compared by: a ring all-reduce, or an all-to-all (every pair at once).
+enum class subset_objective : std::uint8_t { ring, all_pairs };
+[[nodiscard]] subset_objective objective_of(pattern p) noexcept;
+
 struct subset_options {
     double message_bytes = 64e6;  // size at which subsets are compared, ≥ 0
     // Ring times of one subset size that differ by less are equal: a measured board repeats within ±2 %,
@@ -29,15 +33,17 @@ struct subset_options {
     // GPUs of a subset keep the order of their index when the ring through them in that order is slower than the
     // fastest one by no more than this; up to 16 GPUs. 0: only when it is as fast.
     double order_within = 0.02;
+    subset_objective objective = subset_objective::ring;  // above max_table_gpus always the ring
 };
 
 // A subset and why it was taken. Compared in this order: time class, damage, V of the subset itself (whole pairs and
 // islands inside it), NUMA nodes touched, damage to NUMA-whole sets, GPUs that share a NIC, distance to the NICs, then
 // lowest mask.
 //
-// Time classes: the ring times of all subsets of one size, sorted, are cut into windows [t, t · (1 + equal_within)],
-// each starting at the first time that the window before does not hold. The order is total (hence transitive), and
-// the fastest ring of the chosen subset is never slower than that of any other by more than equal_within.
+// Time classes: the times (by subset_options::objective) of all subsets of one size, sorted, are cut into windows [t, t
+// · (1 + equal_within)], each starting at the first time that the window before does not hold. The order is total
+// (hence transitive), and the fastest ring of the chosen subset is never slower than that of any other by more than
+// equal_within.
 //
 // Damage of taking S from F: 1 − V(F∖S) / (the greatest V of any set of that size), 0 when nothing is left. V(R) is
 // the most that R can hold of disjoint subsets of the usual job sizes (2, 4, 8, half a node, an island), each worth

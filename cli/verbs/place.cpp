@@ -118,7 +118,9 @@ int run(options& o) {
     if (!wanted) return out.fail(wanted.failure());
     const auto state = free_of(*cluster, o);
     if (!state) return out.fail(state.failure());
-    auto chooser = placement::placer::make(*cluster, {.subsets = {.message_bytes = wanted->message_bytes}});
+    auto chooser = placement::placer::make(
+        *cluster,
+        {.subsets = {.message_bytes = wanted->message_bytes, .objective = placement::objective_of(wanted->talks)}});
     if (!chooser) return out.fail(chooser.failure());
     for (std::size_t i = 0; i < state->free.size(); ++i) chooser->set_free(topo::node_id(i), state->free[i]);
     placement::answer answer;

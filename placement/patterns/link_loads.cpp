@@ -184,8 +184,8 @@ double link_loads::pair(const rank_place& from, const rank_place& to, double byt
     const topo::cost& cell = costs.gpu->cells(from.gpu, to.gpu);
     hop(cell.alpha_us, bytes, cell.gb_per_s, 0, first, second);
     now_.used.add(cell);
-    share_link(gpu_out_[gpu_begin_[a] + from.gpu], costs.gpu_out[from.gpu], bytes, 0, first, second);
-    share_link(gpu_in_[gpu_begin_[b] + to.gpu], costs.gpu_in[to.gpu], bytes, 0, first, second);
+    share_link(gpu_out_[gpu_begin_[a] + from.gpu], costs.ports.out[from.gpu], bytes, 0, first, second);
+    share_link(gpu_in_[gpu_begin_[b] + to.gpu], costs.ports.in[to.gpu], bytes, 0, first, second);
     return cell.time_us(bytes);
 }
 
@@ -202,8 +202,8 @@ void link_loads::pairs_inside(const node_share& share, double bytes) noexcept {
             const std::uint32_t first = rank_of(node, a), second = rank_of(node, b);
             hop(cell.alpha_us, bytes, cell.gb_per_s, 0, first, second);
             now_.used.add(cell);
-            share_link(gpu_out_[gpu_begin_[node] + a], costs.gpu_out[a], bytes, 0, first, second);
-            share_link(gpu_in_[gpu_begin_[node] + b], costs.gpu_in[b], bytes, 0, first, second);
+            share_link(gpu_out_[gpu_begin_[node] + a], costs.ports.out[a], bytes, 0, first, second);
+            share_link(gpu_in_[gpu_begin_[node] + b], costs.ports.in[b], bytes, 0, first, second);
         }
 }
 

@@ -27,6 +27,8 @@ using topo::node_id;
 
 namespace {
 
+constexpr double without_limit = std::numeric_limits<double>::infinity();
+
 // What is moved at the same time. Every class here has a NIC a GPU, known costs and unknown ports.
 class traffic {
 public:
@@ -539,4 +541,56 @@ TEST_CASE("400 random traffic matrices: the busiest link or the rank with the mo
     }
     CHECK(by_rank > 20);
     CHECK(by_link > 5);
+}
+
+TEST_CASE("150 random boards: GPUs for an all-to-all are the best of every free set and size") {
+    std::mt19937_64 random(15);
+    int differs_from_ring = 0;
+    for (int round = 0; round < 150; ++round) {
+        const std::size_t n = 3 + random() % 5;
+        auto board = boards::board("board", n, [&](std::size_t, std::size_t) {
+            return boards::cost(1 + static_cast<double>(random() % 4), 20 * static_cast<double>(1 + random() % 10));
+        });
+        if (round % 3 == 0) {  // links straight from GPU to GPU, in unequal numbers
+            board.gpu_links = topo::matrix<topo::link>(n, n);
+            for (std::size_t a = 0; a < n; ++a)
+                for (std::size_t b = 0; b < a; ++b) {
+                    const auto links = static_cast<std::uint16_t>(random() % 3);
+                    if (links > 0)
+                        board.gpu_links(a, b) = board.gpu_links(b, a) = {topo::link_class::nvlink, links};
+                    else
+                        board.gpu_links(a, b) = board.gpu_links(b, a) = {topo::link_class::sys, 0};
+                }
+        }
+        const auto c = boards::cluster({board}, {{1}, {}, 0, true});
+        placement::placer_options options;
+        options.subsets.objective = placement::objective_of(pattern::all_to_all);
+        options.subsets.message_bytes = std::pow(10.0, 3 + static_cast<double>(random() % 5));
+        options.subsets.equal_within = 0;
+        const auto p = placement::placer::make(c, options);
+        options.subsets.objective = placement::subset_objective::ring;
+        const auto by_ring = placement::placer::make(c, options);
+        REQUIRE(p);
+        REQUIRE(by_ring);
+        placement::request job;
+        job.talks = pattern::all_to_all;
+        job.message_bytes = options.subsets.message_bytes;
+        const auto time = [&](gpu_mask gpus) {
+            std::vector<rank_place> ranks;
+            for (gpu_mask m = gpus; m != 0; m &= m - 1)
+                ranks.push_back({node_id(0), static_cast<std::uint8_t>(std::countr_zero(m))});
+            return p->predict_ranks(job, ranks).step_us;
+        };
+        for (gpu_mask free = 1; free < gpu_mask{1} << n; ++free)
+            for (unsigned k = 2; k <= topo::count(free); ++k) {
+                double least = without_limit;
+                for (gpu_mask s = free; s != 0; s = (s - 1) & free)
+                    if (topo::count(s) == k) least = std::min(least, time(s));
+                const auto got = p->table(topo::class_id(0)).best(free, k);
+                REQUIRE(got);
+                REQUIRE(time(got->gpus) == doctest::Approx(least).epsilon(1e-9));
+                differs_from_ring += time(by_ring->table(topo::class_id(0)).best(free, k)->gpus) > least * 1.01 ? 1 : 0;
+            }
+    }
+    CHECK(differs_from_ring > 100);
 }
