@@ -5,5 +5,6 @@ add_executable(atoll-bench
   ${CMAKE_CURRENT_LIST_DIR}/main_bench.cpp
   ${CMAKE_CURRENT_LIST_DIR}/big_cluster.cpp
   ${CMAKE_CURRENT_LIST_DIR}/node_choice_bench.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/pattern_bench.cpp
   ${CMAKE_CURRENT_LIST_DIR}/subset_bench.cpp)
 target_link_libraries(atoll-bench PRIVATE placement benchmark::benchmark)
