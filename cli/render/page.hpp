@@ -10,6 +10,7 @@
 
 #include "cli/placement_view.hpp"
 #include "cli/render/summary.hpp"
+#include "cli/simulate_view.hpp"
 #include "topo/fabric.hpp"
 #include "topo/finding.hpp"
 #include "topo/node_class.hpp"
@@ -37,5 +38,8 @@ struct page_subject {
 // `free` is what was free before, by node_id.
 [[nodiscard]] std::string placement_page(const placed_job& job, std::span<const topo::gpu_mask> free,
                                          const topo::findings& notes);
+
+// The page of `atoll simulate --html`: figures of all policies side by side, and plots of them.
+[[nodiscard]] std::string simulation_page(const simulation& s);
 
 }  // namespace cli::render

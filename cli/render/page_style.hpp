@@ -88,6 +88,14 @@ svg .tree{fill:none;stroke:var(--soft);stroke-width:1.2;opacity:.7}
 svg .switch{fill:var(--card);stroke:var(--accent);stroke-width:1.3}
 svg .leaf{fill:var(--numa);stroke:var(--line)}
 svg .taken{fill:var(--took);stroke:var(--took)}svg .on-taken{fill:var(--took-ink)}svg .busy{fill:var(--busy);stroke:var(--line)}
+svg .grid{fill:none;stroke:var(--line)}
+svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round}svg .bar{stroke:none}
+.legend{margin:2px 0 0;color:var(--soft);font-size:13px}.legend svg{display:inline-block;vertical-align:middle}.legend span{margin-right:14px;white-space:nowrap}
+svg .line.s0{stroke:#1f6a9e;stroke-width:2.6}svg .bar.s0{fill:#1f6a9e}svg .line.s1{stroke:#d9480f}svg .bar.s1{fill:#d9480f}
+svg .line.s2{stroke:#7d8a97;stroke-dasharray:7 3}svg .bar.s2{fill:#7d8a97}svg .line.s3{stroke:#2c8a5c;stroke-dasharray:2 3}svg .bar.s3{fill:#2c8a5c}
+svg .line.s4{stroke:#8d6fe0;stroke-dasharray:9 3 2 3}svg .bar.s4{fill:#8d6fe0}svg .line.s5{stroke:#c28b00;stroke-dasharray:4 2}svg .bar.s5{fill:#c28b00}
+svg .line.s6{stroke:#c2418c;stroke-dasharray:1 2}svg .bar.s6{fill:#c2418c}svg .line.s7{stroke:#3aa6b9;stroke-dasharray:12 4}svg .bar.s7{fill:#3aa6b9}
+@media (prefers-color-scheme:dark){svg .line.s0{stroke:#6db8e4}svg .bar.s0{fill:#6db8e4}svg .line.s1{stroke:#ff8c4a}svg .bar.s1{fill:#ff8c4a}}
 code{font-family:ui-monospace,"DejaVu Sans Mono",monospace}
 footer{color:var(--soft);font-size:13px;padding-bottom:34px}
 @media (max-width:640px){header,main,footer{padding-left:12px;padding-right:12px}section{padding:14px}}
