@@ -38,18 +38,19 @@ public:
     }
 
     // False when the sizes of the tree and the ranks can't be brought together.
-    bool set_levels(const slot_tree& tree) noexcept {
-        if (!tree.is_regular() || tree.slots() < ranks_) return false;
-        grid_.levels = tree.levels();
+    bool set_levels(const tree_shape& tree) noexcept {
+        if (tree.levels == 0 || tree.size[tree.levels - 1] < ranks_) return false;
+        grid_.levels = tree.levels;
         inner_ = 0;
-        for (std::size_t k = 0; k < tree.levels(); ++k) {
-            volume_[k] = std::min(tree.equal_size(k), ranks_);
+        for (std::size_t k = 0; k < tree.levels; ++k) {
+            if (tree.size[k] == 0) return false;
+            volume_[k] = std::min(tree.size[k], ranks_);
             if (ranks_ % volume_[k] != 0) return false;
             if (volume_[k] == ranks_) continue;
-            gain_[k] = tree.distance_at(k + 1) - tree.distance_at(k);
+            gain_[k] = tree.distance[k + 1] - tree.distance[k];
             inner_ = k + 1;
         }
-        farthest_ = tree.distance_at(inner_);  // the lowest level that holds all ranks
+        farthest_ = tree.distance[inner_];  // the lowest level that holds all ranks
         return true;
     }
 
@@ -144,9 +145,9 @@ private:
 
 }  // namespace
 
-std::optional<grid_tiling> choose_tiling(const rank_grid& grid, const slot_tree& tree) noexcept {
+std::optional<grid_tiling> choose_tiling(const rank_grid& grid, const tree_shape& shape) noexcept {
     tiling_search search(grid);
-    if (!search.set_levels(tree)) return std::nullopt;
+    if (!search.set_levels(shape)) return std::nullopt;
     return search.run();
 }
 

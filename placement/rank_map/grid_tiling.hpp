@@ -43,7 +43,10 @@ inline constexpr std::uint32_t max_tiling_candidates = 20000;
 // Nothing when the tree is irregular, too small, or its sizes can't be made of divisors of the extents. Ranks fill the
 // slots from 0; a tree may have more groups at the level where the ranks end. Ties go to blocks that are longest along
 // the first axes, so a block order that is as good as any stays. O(candidates × axes); allocates nothing.
-[[nodiscard]] std::optional<grid_tiling> choose_tiling(const rank_grid& grid, const slot_tree& tree) noexcept;
+[[nodiscard]] std::optional<grid_tiling> choose_tiling(const rank_grid& grid, const tree_shape& shape) noexcept;
+[[nodiscard]] inline std::optional<grid_tiling> choose_tiling(const rank_grid& grid, const slot_tree& tree) noexcept {
+    return choose_tiling(grid, tree.shape());
+}
 
 // Writes slot_of_rank[rank] for every rank of the grid; it holds at least grid.ranks(). O(ranks); allocates nothing.
 void write_map(const grid_tiling& tiling, const rank_grid& grid, std::span<std::uint32_t> slot_of_rank) noexcept;

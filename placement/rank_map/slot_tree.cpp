@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace placement {
 namespace {
@@ -33,10 +34,10 @@ topo::result<topo::done> check_distances(std::span<const double> distances) {
     return topo::done{};
 }
 
-// The first slot of every group of `sizes`, whose members begin at `below`.
-topo::result<std::vector<std::uint32_t>> cut(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> below,
-                                             std::size_t level) {
-    std::vector<std::uint32_t> first{0};
+// Writes the first slot of every group of `sizes`, whose members begin at `below`.
+topo::result<topo::done> cut(std::span<const std::uint32_t> sizes, std::span<const std::uint32_t> below,
+                             std::size_t level, std::vector<std::uint32_t>& first) {
+    first.assign(1, 0u);
     std::uint64_t members = 0;
     for (const auto size : sizes) {
         members += size;
@@ -50,43 +51,60 @@ topo::result<std::vector<std::uint32_t>> cut(std::span<const std::uint32_t> size
         return fault(topo::errc::bad_input,
                      fmt::format("the groups of level {} hold {} of {}", level, members, below.size() - 1),
                      "list every group of the level");
-    return first;
+    return topo::done{};
 }
 
 }  // namespace
 
 topo::result<slot_tree> slot_tree::nested(std::span<const std::vector<std::uint32_t>> sizes,
                                           std::span<const double> distances) {
+    const std::vector<std::span<const std::uint32_t>> lists(sizes.begin(), sizes.end());
+    slot_tree tree;
+    if (auto good = tree.rebuild(lists, distances); !good) return good.failure();
+    return tree;
+}
+
+void slot_tree::reserve(std::uint32_t slots) {
+    distances_.reserve(max_levels);
+    for (std::size_t k = 0; k < max_levels; ++k) {
+        group_of_[k].reserve(slots);
+        first_slot_[k].reserve(std::size_t{slots} + 1);
+    }
+}
+
+topo::result<topo::done> slot_tree::rebuild(std::span<const std::span<const std::uint32_t>> sizes,
+                                            std::span<const double> distances) {
+    distances_.clear();
     if (auto good = check_distances(distances); !good) return good.failure();
     if (sizes.empty() || distances.size() != sizes.size() + 1)
         return fault(topo::errc::bad_input,
                      fmt::format("{} distances for {} lists of sizes", distances.size(), sizes.size()),
                      "give one distance a list and one for the root");
-    std::vector<std::uint32_t> each_slot{0};
     std::uint64_t total = 0;
     for (const auto size : sizes[0]) total += size;
     if (total == 0 || total > max_slots)
         return fault(total == 0 ? topo::errc::bad_input : topo::errc::limit, fmt::format("{} slots", total),
                      fmt::format("give 1 to {} slots", max_slots));
-    for (std::uint32_t s = 1; s <= total; ++s) each_slot.push_back(s);
-    slot_tree tree;
-    tree.distances_.assign(distances.begin(), distances.end());
-    for (std::size_t k = 0; k <= sizes.size(); ++k) {
-        const auto& below = k == 0 ? each_slot : tree.first_slot_.back();
-        const std::vector<std::uint32_t> root{static_cast<std::uint32_t>(below.size() - 1)};
-        auto first = cut(k < sizes.size() ? sizes[k] : root, below, k);
-        if (!first) return first.failure();
-        tree.first_slot_.push_back(std::move(*first));
-        const auto& begins = tree.first_slot_.back();
-        auto& of = tree.group_of_.emplace_back(total);
-        std::uint32_t equal = begins[1];
-        for (std::uint32_t g = 0; g + 1 < begins.size(); ++g) {
-            std::fill(of.begin() + begins[g], of.begin() + begins[g + 1], g);
-            if (begins[g + 1] - begins[g] != equal) equal = 0;
-        }
-        tree.equal_size_.push_back(equal);
+    // The highest level's list stands in for the slots themselves until its own turn comes.
+    auto& each_slot = first_slot_[sizes.size()];
+    each_slot.resize(total + 1);
+    std::iota(each_slot.begin(), each_slot.end(), 0u);
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+        const auto& below = k == 0 ? each_slot : first_slot_[k - 1];
+        if (auto good = cut(sizes[k], below, k, first_slot_[k]); !good) return good.failure();
     }
-    return tree;
+    first_slot_[sizes.size()].assign({0u, static_cast<std::uint32_t>(total)});
+    for (std::size_t k = 0; k <= sizes.size(); ++k) {
+        const auto& begins = first_slot_[k];
+        group_of_[k].resize(total);
+        equal_size_[k] = begins[1];
+        for (std::uint32_t g = 0; g + 1 < begins.size(); ++g) {
+            std::fill(group_of_[k].begin() + begins[g], group_of_[k].begin() + begins[g + 1], g);
+            if (begins[g + 1] - begins[g] != begins[1]) equal_size_[k] = 0;
+        }
+    }
+    distances_.assign(distances.begin(), distances.end());
+    return topo::done{};
 }
 
 topo::result<slot_tree> slot_tree::regular(std::span<const std::uint32_t> sizes, std::span<const double> distances) {
@@ -125,7 +143,17 @@ topo::result<slot_tree> slot_tree::of_leaves(std::uint32_t slots_of_node, std::s
 }
 
 bool slot_tree::is_regular() const noexcept {
-    return std::find(equal_size_.begin(), equal_size_.end(), 0u) == equal_size_.end();
+    for (std::size_t k = 0; k < levels(); ++k)
+        if (equal_size_[k] == 0) return false;
+    return true;
+}
+
+tree_shape slot_tree::shape() const noexcept {
+    tree_shape out;
+    out.levels = levels();
+    std::copy_n(equal_size_.begin(), levels(), out.size.begin());
+    std::copy_n(distances_.begin(), levels(), out.distance.begin());
+    return out;
 }
 
 }  // namespace placement

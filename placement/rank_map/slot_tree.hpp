@@ -9,6 +9,7 @@
 //   auto tree = placement::slot_tree::of_leaves(8, {5, 3, 8}, {1, 10, 16});
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -19,9 +20,17 @@
 
 namespace placement {
 
+// The sizes alone: what tilings are chosen by.
+struct tree_shape {
+    static constexpr std::size_t max_levels = 10;
+    std::size_t levels = 0;
+    std::array<std::uint32_t, max_levels> size{};  // slots of a group of the level; 0: they differ
+    std::array<double, max_levels> distance{};     // never falls from level to level
+};
+
 class slot_tree {
 public:
-    static constexpr std::size_t max_levels = 8;
+    static constexpr std::size_t max_levels = tree_shape::max_levels;
     static constexpr std::uint32_t max_slots = 1u << 20;
 
     // Equal groups: sizes[0] slots a node, sizes[1] nodes a leaf, … ; the last is the number of groups below the root.
@@ -45,11 +54,18 @@ public:
                          std::span(distances.begin(), distances.size()));
     }
 
+    slot_tree() = default;  // nothing; rebuild() makes something of it
+    // The same as nested(), in place: allocates only what it holds no room for. After a failure it holds nothing.
+    [[nodiscard]] topo::result<topo::done> rebuild(std::span<const std::span<const std::uint32_t>> sizes,
+                                                   std::span<const double> distances);
+    // Makes room for rebuild() with so many slots.
+    void reserve(std::uint32_t slots);
+
     // All of these fail with bad_input or limit: no level or too many, a size of 0, sizes that do not add up to the
     // level below, more than max_slots slots, a distance that is negative, not finite, above 1e9 or below the one
     // before it. O(slots × levels) in time and memory.
 
-    [[nodiscard]] std::uint32_t slots() const noexcept { return static_cast<std::uint32_t>(group_of_[0].size()); }
+    [[nodiscard]] std::uint32_t slots() const noexcept { return first_slot_[levels() - 1].back(); }
     [[nodiscard]] std::uint32_t nodes() const noexcept { return groups(0); }
     [[nodiscard]] std::size_t levels() const noexcept { return distances_.size(); }
     [[nodiscard]] double distance_at(std::size_t level) const noexcept { return distances_[level]; }
@@ -73,6 +89,7 @@ public:
     // Slots that every group of the level has, 0 when they differ.
     [[nodiscard]] std::uint32_t equal_size(std::size_t level) const noexcept { return equal_size_[level]; }
     [[nodiscard]] bool is_regular() const noexcept;
+    [[nodiscard]] tree_shape shape() const noexcept;
 
     // Lowest level whose group holds both, and its distance; 0 for a slot and itself. O(levels).
     [[nodiscard]] std::size_t level_between(std::uint32_t a, std::uint32_t b) const noexcept {
@@ -85,11 +102,10 @@ public:
     }
 
 private:
-    slot_tree() = default;
     std::vector<double> distances_;
-    std::vector<std::vector<std::uint32_t>> group_of_;    // [level][slot]
-    std::vector<std::vector<std::uint32_t>> first_slot_;  // [level][group], one entry more than groups
-    std::vector<std::uint32_t> equal_size_;               // [level]
+    std::array<std::vector<std::uint32_t>, max_levels> group_of_;    // [level][slot]
+    std::array<std::vector<std::uint32_t>, max_levels> first_slot_;  // [level][group], one entry more than groups
+    std::array<std::uint32_t, max_levels> equal_size_{};             // [level]
 };
 
 }  // namespace placement

@@ -105,8 +105,7 @@ TEST_CASE("what is no tree is refused with what and why") {
     refused(slot_tree::of_leaves(4294967295u, {4294967295u, 4294967295u}, {1, 2, 3}));
     refused(slot_tree::nested(std::vector<sizes>{{8, 8, 8}, {2}}, numbers{1, 2, 3}));
     refused(slot_tree::nested(std::vector<sizes>{{8, 8, 8}, {2, 2}}, numbers{1, 2, 3}));
-    refused(slot_tree::nested(std::vector<sizes>{{1}, {1}, {1}, {1}, {1}, {1}, {1}, {1}},
-                              numbers{1, 1, 1, 1, 1, 1, 1, 1, 1}));
+    refused(slot_tree::nested(std::vector<sizes>(10, sizes{1}), numbers(11, 1)));
 }
 
 TEST_CASE("distances and groups of an irregular tree") {
