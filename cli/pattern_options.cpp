@@ -114,13 +114,20 @@ void add_pattern_options(verb& to, pattern_options& o) {
                .help = "Bytes from each rank to each: CSV or MatrixMarket",
                .type = "FILE",
                .files = true},
-              o.traffic);
+              o.traffic)
+        .text({.names = "--ranks",
+               .help = "Which rank runs where, for --tp, --halo and --traffic: where the step is fastest, or node by "
+                       "node (default mapped)",
+               .values = {"mapped", "in-order"},
+               .only_values = true},
+              o.ranks);
 }
 
 std::optional<topo::error> apply_pattern(pattern_options& o, placement::request& to) {
     const auto bytes = parse_size(o.message, "--message");
     if (!bytes) return bytes.failure();
     to.message_bytes = *bytes;
+    to.map_ranks = o.ranks == "mapped";
     to.talks = implied(o);
     if (!o.pattern.empty()) {
         const auto named = placement::pattern_named(o.pattern);

@@ -24,6 +24,7 @@ struct pattern_options {
     std::string halo;
     bool periodic = false;
     std::string traffic;
+    std::string ranks = "mapped";
     std::optional<placement::traffic_matrix> matrix;  // filled by apply_pattern
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -14,6 +15,7 @@
 #include "cli/render/table.hpp"
 #include "cli/render/text.hpp"
 #include "topo/hostlist.hpp"
+#include "topo/id_set.hpp"
 
 namespace cli {
 namespace {
@@ -139,25 +141,31 @@ std::string shares_text(const topo::cluster& c, const std::vector<placement::nod
 
 std::string node_table(const placed_job& job, const render::style& s) {
     render::table t{{"RANKS", "NODE", "LEAF", "GPUs in rank order", "NICs", "CPU NUMA"}, {}, {}};
-    std::size_t rank = 0;
-    for (std::size_t i = 0; i < job.got.nodes.size(); ++i) {
+    std::map<std::uint32_t, std::vector<std::uint32_t>> ranks_on;
+    for (std::uint32_t r = 0; r < job.got.ranks.size(); ++r) ranks_on[job.got.ranks[r].node.value].push_back(r);
+    for (std::size_t i = 0; i < job.got.nodes.size() && i < nodes_shown; ++i) {
         const placement::node_share& share = job.got.nodes[i];
         const topo::node_class& h = job.on.class_of(share.node);
-        const std::size_t first = rank;
+        topo::id_set here;
         std::string order;
-        for (; rank < job.got.ranks.size() && job.got.ranks[rank].node == share.node; ++rank)
-            order += (order.empty() ? "" : ",") + std::to_string(job.got.ranks[rank].gpu);
-        if (i >= nodes_shown) continue;
+        for (const std::uint32_t r : ranks_on[share.node.value]) {
+            here.insert(r);
+            order += (order.empty() ? "" : ",") + std::to_string(job.got.ranks[r].gpu);
+        }
         std::string nics;
         for (const int n : nics_of(job, share.node))
             nics += (nics.empty() ? "" : ",") + h.nics[static_cast<std::size_t>(n)].name;
         const std::string numa = joined(h.numa_of(share.gpus));
         const std::string leaf = leaf_of(job.on, share.node);
-        t.add({rank - first == 1 ? std::to_string(first) : fmt::format("{}-{}", first, rank - 1),
-               job.on.nodes()[share.node.value].name, leaf.empty() ? "-" : leaf, order, nics.empty() ? "-" : nics,
-               numa.empty() ? "unknown" : numa});
+        t.add({here.text(), job.on.nodes()[share.node.value].name, leaf.empty() ? "-" : leaf, order,
+               nics.empty() ? "-" : nics, numa.empty() ? "unknown" : numa});
     }
     std::string out = t.text(s);
+    if (job.got.mapped_ranks)
+        out +=
+            "Ranks are spread over the nodes as the pattern talks: faster than node by node. " +
+            s.dim("Start them with a rank file (--json has the order), or keep them in order with --ranks in-order.") +
+            "\n";
     if (job.got.nodes.size() > nodes_shown)
         out += fmt::format("… and {}; --json lists all\n",
                            render::counted(job.got.nodes.size() - nodes_shown, "more node"));
@@ -242,6 +250,7 @@ json placement_json(const placed_job& job, const topo::findings& notes) {
                                 {"numa", known_or_null(r.numa)}});
     }
     const topo::fabric& f = job.on.network();
+    out["mapped_ranks"] = job.got.mapped_ranks;
     out["predicted"] = prediction_json(job.got.predicted, f);
     out["damage"] = job.got.damage;
     out["runner_up"] = json();

@@ -43,6 +43,11 @@ placer::state::state(const topo::cluster& c, const placer_options& chosen, std::
     std::size_t gpus = 0;
     for (std::size_t n = 0; n < nodes.node_count(); ++n) gpus += topo::count(nodes.all(static_cast<std::uint32_t>(n)));
     ranks_.reserve(gpus);
+    if (chosen.mapped_ranks > 0) {
+        mapped_.reserve(gpus);
+        mapper_ = std::make_unique<rank_mapper>(
+            c, net, sides, static_cast<std::uint32_t>(std::min<std::size_t>(gpus, chosen.mapped_ranks)));
+    }
     spare_.nodes.reserve(nodes.node_count());
     spare_.runner_up_nodes.reserve(nodes.node_count());
     leaf_take_.emplace_back(net.groups(0), 0u);
@@ -78,7 +83,7 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
     out.nodes.clear();
     out.ranks.clear();
     out.runner_up_nodes.clear();
-    out.has_runner_up = false;
+    out.has_runner_up = out.mapped_ranks = false;
     out.predicted = out.runner_up = {};
     out.damage = out.runner_up_damage = 0;
     const std::uint64_t ranks =
@@ -98,7 +103,7 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
         // choose_several has predicted its own answer; the parts of a job by total are put together after it.
         if (wanted.gpus_total > 0 || out.nodes.size() < 2) out.predicted = time_of(wanted, out.nodes);
         out.damage = damage_of(out.nodes);
-        if (wanted.details) place_ranks(out.nodes, out.ranks);
+        if (wanted.details) arrange_both(wanted, out);
     } else {
         out.nodes.clear();
         out.runner_up_nodes.clear();
@@ -184,6 +189,32 @@ void placer::state::complete(const request& wanted, answer& out) noexcept {
     out.predicted = time_of(wanted, out.nodes);
     out.damage = damage_of(out.nodes);
     place_ranks(out.nodes, out.ranks);
+    out.mapped_ranks = arrange(wanted, out.ranks, out.predicted);
+}
+
+// Mapped ranks are taken only where the step gets faster.
+bool placer::state::arrange(const request& wanted, std::vector<rank_place>& ranks, prediction& time) noexcept {
+    if (mapper_ == nullptr || !wanted.map_ranks || !mapper_->map(wanted, ranks, mapped_)) return false;
+    const prediction trial = steps.predict(wanted, mapped_);
+    if (trial.step_us >= time.step_us * (1 - 1e-9)) return false;
+    time = trial;
+    ranks.assign(mapped_.begin(), mapped_.end());
+    return true;
+}
+
+// The sets of nodes were compared with ranks in order: the second may be the better one when ranks are mapped.
+void placer::state::arrange_both(const request& wanted, answer& out) noexcept {
+    place_ranks(out.nodes, out.ranks);
+    out.mapped_ranks = arrange(wanted, out.ranks, out.predicted);
+    if (!out.has_runner_up || !rank_mapper::helps(wanted)) return;
+    place_ranks(out.runner_up_nodes, ranks_);
+    const bool mapped = arrange(wanted, ranks_, out.runner_up);
+    if (out.runner_up.step_us * (1 + options.damage_weight) >= out.predicted.step_us) return;
+    std::swap(out.nodes, out.runner_up_nodes);
+    std::swap(out.predicted, out.runner_up);
+    std::swap(out.damage, out.runner_up_damage);
+    out.ranks.assign(ranks_.begin(), ranks_.end());
+    out.mapped_ranks = mapped;
 }
 
 placer::placer(std::unique_ptr<state> s) noexcept : state_(std::move(s)) {}

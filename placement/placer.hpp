@@ -38,6 +38,9 @@ struct placer_options {
     subset_options subsets;
     double damage_weight = 0.02;                   // λ: a placement may cost this share of step time to save an island
     std::uint64_t (*now_us)() noexcept = nullptr;  // the caller's clock, asked only for requests with a deadline
+    // Jobs of up to so many ranks get room in advance for mapping their ranks (request::map_ranks); larger ones, and
+    // traffic matrices with more than 16 entries a rank, allocate. 0: ranks are never mapped.
+    std::uint32_t mapped_ranks = 4096;
 };
 
 class placer {

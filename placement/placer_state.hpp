@@ -14,6 +14,7 @@
 #include "placement/patterns/step_model.hpp"
 #include "placement/placer.hpp"
 #include "placement/predictor.hpp"
+#include "placement/rank_map/rank_mapper.hpp"
 
 namespace placement {
 
@@ -76,6 +77,8 @@ private:
     void allow(node_filter allowed) noexcept;
     [[nodiscard]] prediction time_of(const request& wanted, std::span<const node_share> shares) noexcept;
     void place_ranks(std::span<const node_share> shares, std::vector<rank_place>& ranks) const noexcept;
+    bool arrange(const request& wanted, std::vector<rank_place>& ranks, prediction& time) noexcept;
+    void arrange_both(const request& wanted, answer& out) noexcept;
     [[nodiscard]] double damage_of(std::span<const node_share> nodes) noexcept;
     void pick_gpus(std::vector<node_share>& nodes, unsigned gpus) const noexcept;
     [[nodiscard]] bool late(const request& wanted) const noexcept;
@@ -101,6 +104,8 @@ private:
     std::vector<std::uint64_t> narrowed_;  // of those, the ones of a recipe
     std::vector<node_share> trial_;
     std::vector<rank_place> ranks_;  // of a trial
+    std::vector<rank_place> mapped_;
+    std::unique_ptr<rank_mapper> mapper_;  // none: ranks are not mapped
     std::array<scored, max_scored> scored_;
     std::size_t scored_count_ = 0;
     std::vector<std::vector<std::uint32_t>> leaf_take_;  // [0][leaf] nodes of a job under a leaf; zeros between calls

@@ -35,6 +35,9 @@ struct request {
     std::uint32_t max_nodes = 0;
 
     bool details = true;  // false: nodes, GPUs, predicted and damage only; no ranks, no runner-up
+    // Ranks of composites, halo exchanges and traffic matrices may be anywhere in the job when that is faster; only
+    // with details. false: node by node. Other patterns treat all ranks alike.
+    bool map_ranks = true;
 };
 
 // Why `wanted` cannot be meant for so many ranks, with a remedy; empty when it can. O(1).
@@ -87,8 +90,9 @@ struct rank_place {
 // One answer. A caller that asks often keeps one and reuses it: choose() only grows its vectors up
 // to what reserve() made room for.
 struct answer {
-    std::vector<node_share> nodes;  // in rank order
-    std::vector<rank_place> ranks;  // [rank]; node by node, ring order inside a node
+    std::vector<node_share> nodes;  // in the order of the ring over them
+    std::vector<rank_place> ranks;  // [rank]; node by node in ring order inside a node, or as mapped_ranks says
+    bool mapped_ranks = false;      // ranks have other places than node by node, because that is faster
     prediction predicted;
     // What the cluster's islands and leaves lose, 0 … 1: half of it the mean subset damage of the nodes used (see
     // subset_choice), the other half the share of the leaves used that were untouched before and are not used up.

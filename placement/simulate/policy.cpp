@@ -89,6 +89,7 @@ double decider::message_bytes() const noexcept { return state_->message_bytes; }
 topo::result<decider> decider::make(const topo::cluster& truth, const topo::cluster& believed, const policy& by,
                                     double message_bytes) {
     placer_options how;
+    how.mapped_ranks = 0;
     how.subsets.message_bytes = message_bytes;
     auto deciding = placer::make(by.blind ? believed : truth, how);
     if (!deciding) return deciding.failure();

@@ -119,6 +119,7 @@ topo::result<session> make_session(const config& settings, const topo::cluster_d
                                    const atoll_node_info* nodes, std::uint32_t count) {
     placement::placer_options options;
     options.damage_weight = settings.damage_weight;
+    options.mapped_ranks = 0;  // the step launcher's business
     options.subsets.message_bytes = settings.message_bytes;
     auto a = arrange(file, nodes, count, options);
     if (!a) return a.failure();

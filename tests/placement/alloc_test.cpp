@@ -55,7 +55,7 @@ TEST_CASE("after make and reserve neither choosing nor freeing allocates") {
     placement::answer a;
     a.reserve(384, 8);
     std::mt19937_64 random(1);
-    std::size_t placed = 0, runner_ups = 0;
+    std::size_t placed = 0, runner_ups = 0, mapped = 0;
     std::size_t spent = 0;
     for (int round = 0; round < 4000; ++round) {
         placement::request r;
@@ -67,6 +67,8 @@ TEST_CASE("after make and reserve neither choosing nor freeing allocates") {
         }
         r.talks = placement::all_patterns[random() % placement::all_patterns.size()];
         r.parallel.tp = 2;
+        r.parallel.ep = random() % 2 == 0 ? 1 : 2;
+        r.parallel.dp_bytes = 1e9;
         const std::size_t before = allocations;
         for (int i = 0; i < 4; ++i)
             p->set_free(topo::node_id(random() % 384), random() % 3 == 0 ? 255 : random() % 256);
@@ -77,8 +79,10 @@ TEST_CASE("after make and reserve neither choosing nor freeing allocates") {
         spent += allocations - before;
         placed += how == placement::outcome::placed ? 1 : 0;
         runner_ups += a.has_runner_up ? 1 : 0;
+        mapped += a.mapped_ranks ? 1 : 0;
     }
     CHECK(spent == 0);
     CHECK(placed > 1000);
     CHECK(runner_ups > 500);
+    CHECK(mapped > 50);
 }
