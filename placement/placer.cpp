@@ -194,12 +194,18 @@ void placer::state::complete(const request& wanted, answer& out) noexcept {
 
 // Mapped ranks are taken only where the step gets faster.
 bool placer::state::arrange(const request& wanted, std::vector<rank_place>& ranks, prediction& time) noexcept {
-    if (mapper_ == nullptr || !wanted.map_ranks || !mapper_->map(wanted, ranks, mapped_)) return false;
-    const prediction trial = steps.predict(wanted, mapped_);
-    if (trial.step_us >= time.step_us * (1 - 1e-9)) return false;
-    time = trial;
-    ranks.assign(mapped_.begin(), mapped_.end());
-    return true;
+    if (mapper_ == nullptr || !wanted.map_ranks) return false;
+    bool better = false;
+    const std::size_t candidates = mapper_->prepare(wanted, ranks);
+    for (std::size_t i = 0; i < candidates; ++i) {
+        if (!mapper_->candidate(i, mapped_)) continue;
+        const prediction trial = steps.predict(wanted, mapped_);
+        if (trial.step_us >= time.step_us * (1 - 1e-9)) continue;
+        time = trial;
+        ranks.assign(mapped_.begin(), mapped_.end());
+        better = true;
+    }
+    return better;
 }
 
 // The sets of nodes were compared with ranks in order: the second may be the better one when ranks are mapped.

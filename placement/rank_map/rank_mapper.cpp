@@ -181,18 +181,40 @@ bool rank_mapper::build_tree(const request& wanted) {
         tree_.rebuild(std::span(lists).first(kept), std::span<const double>(distances).first(kept + 1)));
 }
 
-bool rank_mapper::map(const request& wanted, std::span<const rank_place> in_order, std::vector<rank_place>& mapped) {
+std::size_t rank_mapper::prepare(const request& wanted, std::span<const rank_place> in_order) {
     const auto ranks = static_cast<std::uint32_t>(in_order.size());
-    if (ranks < 3 || !helps(wanted)) return false;
+    grid_.reset();
+    traffic_ = nullptr;
+    if (ranks < 3 || !helps(wanted)) return 0;
     sort_slots(in_order);
-    if (!build_tree(wanted)) return false;
-    slot_of_rank_.resize(ranks);
+    if (!build_tree(wanted)) return 0;
     if (wanted.talks == pattern::traffic_matrix) {
-        search_.run(*wanted.traffic, tree_, slot_of_rank_);
+        traffic_ = wanted.traffic;
+        return 1;
+    }
+    grid_ = grid_of_job(wanted, ranks);
+    if (!grid_) return 0;
+    return tree_.is_regular() ? 1 + grid_->axes().size() : 1;
+}
+
+bool rank_mapper::candidate(std::size_t which, std::vector<rank_place>& mapped) {
+    const auto ranks = static_cast<std::uint32_t>(slots_.size());
+    slot_of_rank_.resize(ranks);
+    if (traffic_ != nullptr) {
+        search_.run(*traffic_, tree_, slot_of_rank_);
+    } else if (which == 0) {
+        search_.run(*grid_, tree_, slot_of_rank_);
     } else {
-        const auto grid = grid_of_job(wanted, ranks);
-        if (!grid) return false;
-        search_.run(*grid, tree_, slot_of_rank_);
+        std::array<grid_axis, rank_grid::max_axes> axes;
+        const auto given = grid_->axes();
+        std::copy(given.begin(), given.end(), axes.begin());
+        grid_axis& favoured = axes[which - 1];
+        if (favoured.extent < 2 || favoured.bytes <= 0) return false;
+        favoured.bytes *= 100;
+        const auto grid = rank_grid::make(std::span(axes).first(given.size()));
+        const auto tiling = grid ? choose_tiling(*grid, tree_) : std::nullopt;
+        if (!tiling) return false;
+        write_map(*tiling, *grid, slot_of_rank_);
     }
     // Which slot of its lowest group a rank has decides nothing above; in rank order the rails of nodes match.
     auto& next = order_;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,10 +26,14 @@ public:
     // The pattern is one whose ranks are not all alike: a composite, a halo exchange, a traffic matrix.
     [[nodiscard]] static bool helps(const request& wanted) noexcept;
 
-    // in_order: the ranks node by node, in ring order inside a node; mapped: room for as many. False, and mapped
-    // unchanged, where there is nothing to map. Deterministic, and the same for whatever order the nodes come in but
-    // for ties. See map_search for the effort.
-    bool map(const request& wanted, std::span<const rank_place> in_order, std::vector<rank_place>& mapped);
+    // in_order: the ranks node by node, in ring order inside a node. Returns how many candidates there are: 0 where
+    // there is nothing to map, 1 for a matrix or where the job's nodes do not make equal groups, else one more for each
+    // axis that talks. Deterministic, and the same for whatever order the nodes come in but for ties.
+    [[nodiscard]] std::size_t prepare(const request& wanted, std::span<const rank_place> in_order);
+    // Candidate 0 moves the least bytes × distance; candidate 1 + i does so where axis i weighs a hundred times as
+    // much: a step's time is not the sum of all, so which axis is worth the node is for step_model to say. Overwrites
+    // mapped. False where none was found. See map_search for the effort.
+    [[nodiscard]] bool candidate(std::size_t which, std::vector<rank_place>& mapped);
 
 private:
     void sort_slots(std::span<const rank_place> in_order);
@@ -50,6 +55,8 @@ private:
     slot_tree tree_;
     map_search search_;
     std::vector<std::uint32_t> slot_of_rank_;
+    std::optional<rank_grid> grid_;
+    const traffic_matrix* traffic_ = nullptr;
     double bytes_ = 1;  // of one message, for the weight of latencies
 };
 
