@@ -39,22 +39,6 @@ json part_json(const placement::term& t, const topo::fabric& f) {
     return part;
 }
 
-json prediction_json(const placement::prediction& p, const topo::fabric& f) {
-    const bool alone = p.slowest_gb_per_s <= 0;
-    json parts = json::array();
-    for (std::size_t i = 0; i < p.term_count; ++i) parts.push_back(part_json(p.terms[i], f));
-    return {{"step_us", p.step_us},
-            {"terms", {{"latency_us", p.latency_us}, {"transfer_us", p.transfer_us}}},
-            {"parts", std::move(parts)},
-            {"slowest", alone ? json()
-                              : json{{"gb_per_s", p.slowest_gb_per_s},
-                                     {"where", hop_name(p, f)},
-                                     {"from_rank", p.slowest_from},
-                                     {"to_rank", p.slowest_to}}},
-            {"simulated", p.simulated},
-            {"estimated", p.estimated}};
-}
-
 json plan_json(const placement::parallel_plan& p) {
     return {{"tp", p.tp},
             {"pp", p.pp},
@@ -70,42 +54,11 @@ json plan_json(const placement::parallel_plan& p) {
             {"overlap", p.overlap}};
 }
 
-// "ring_allreduce of 64 MB", "composite tp 8 pp 2", "halo_exchange 4x4x4 of 64 MB".
-std::string what_is_predicted(const placement::request& r, std::size_t ranks) {
-    const std::string name(placement::name_of(r.talks));
-    switch (r.talks) {
-        case placement::pattern::traffic_matrix: return name;
-        case placement::pattern::composite:
-            return fmt::format("{} tp {} pp {}{}{}", name, r.parallel.tp, r.parallel.pp,
-                               r.parallel.ep > 1 ? fmt::format(" ep {}", r.parallel.ep) : "",
-                               fmt::format(" dp {}", ranks / (std::size_t{r.parallel.tp} * r.parallel.pp)));
-        case placement::pattern::halo_exchange: {
-            const auto e = placement::grid_of(r.halo, static_cast<std::uint32_t>(ranks)).extent;
-            return fmt::format("{} {}x{}x{} of {}", name, e[0], e[1], e[2], render::size(r.message_bytes));
-        }
-        default: return fmt::format("{} of {}", name, render::size(r.message_bytes));
-    }
-}
-
-json request_json(const placement::request& r) {
-    const bool total = r.gpus_total > 0;
-    return {{"nodes", total ? json() : json(r.nodes)},
-            {"gpus_per_node", total ? json() : json(r.gpus_per_node)},
-            {"gpus", total ? json(r.gpus_total) : json()},
-            {"pattern", placement::name_of(r.talks)},
-            {"message_bytes", static_cast<std::int64_t>(r.message_bytes)},
-            {"parallel", r.talks == placement::pattern::composite ? plan_json(r.parallel) : json()}};
-}
-
 std::string leaf_of(const topo::cluster& c, topo::node_id node) {
     const topo::fabric& f = c.network();
     if (f.form() == topo::fabric_form::unknown || f.levels() == 0) return {};
     const topo::group_id leaf = f.group_of(node, 0);
     return leaf.valid() ? std::string(f.name(0, leaf)) : std::string();
-}
-
-json share_json(const topo::cluster& c, const placement::node_share& share) {
-    return {{"name", c.nodes()[share.node.value].name}, {"gpus", gpus_json(share.gpus)}};
 }
 
 std::string joined(const std::vector<int>& numbers) {
@@ -118,24 +71,6 @@ std::string marks(const placement::prediction& p, const render::style& s) {
     std::string out;
     if (p.simulated) out += "  " + s.loud(" SIMULATED ");
     if (p.estimated) out += "  " + s.yellow("estimated");
-    return out;
-}
-
-// "g[1-4] GPUs 0-7", or the first few nodes when they differ.
-std::string shares_text(const topo::cluster& c, const std::vector<placement::node_share>& shares) {
-    std::string out;
-    std::vector<std::string> names;
-    auto flush = [&](topo::gpu_mask gpus) {
-        if (names.empty()) return;
-        out += fmt::format("{}{} {} {}", out.empty() ? "" : "; ", topo::compress_hostlist(names),
-                           std::has_single_bit(gpus) ? "GPU" : "GPUs", render::gpus_text(gpus));
-        names.clear();
-    };
-    for (std::size_t i = 0; i < shares.size(); ++i) {
-        if (i > 0 && shares[i].gpus != shares[i - 1].gpus) flush(shares[i - 1].gpus);
-        names.push_back(c.nodes()[shares[i].node.value].name);
-    }
-    if (!shares.empty()) flush(shares.back().gpus);
     return out;
 }
 
@@ -172,7 +107,71 @@ std::string node_table(const placed_job& job, const render::style& s) {
     return out;
 }
 
-// A row a term: how often, what it takes, where it is limited.
+}  // namespace
+
+json prediction_json(const placement::prediction& p, const topo::fabric& f) {
+    const bool alone = p.slowest_gb_per_s <= 0;
+    json parts = json::array();
+    for (std::size_t i = 0; i < p.term_count; ++i) parts.push_back(part_json(p.terms[i], f));
+    return {{"step_us", p.step_us},
+            {"terms", {{"latency_us", p.latency_us}, {"transfer_us", p.transfer_us}}},
+            {"parts", std::move(parts)},
+            {"slowest", alone ? json()
+                              : json{{"gb_per_s", p.slowest_gb_per_s},
+                                     {"where", hop_name(p, f)},
+                                     {"from_rank", p.slowest_from},
+                                     {"to_rank", p.slowest_to}}},
+            {"simulated", p.simulated},
+            {"estimated", p.estimated}};
+}
+
+std::string what_is_predicted(const placement::request& r, std::size_t ranks) {
+    const std::string name(placement::name_of(r.talks));
+    switch (r.talks) {
+        case placement::pattern::traffic_matrix: return name;
+        case placement::pattern::composite:
+            return fmt::format("{} tp {} pp {}{}{}", name, r.parallel.tp, r.parallel.pp,
+                               r.parallel.ep > 1 ? fmt::format(" ep {}", r.parallel.ep) : "",
+                               fmt::format(" dp {}", ranks / (std::size_t{r.parallel.tp} * r.parallel.pp)));
+        case placement::pattern::halo_exchange: {
+            const auto e = placement::grid_of(r.halo, static_cast<std::uint32_t>(ranks)).extent;
+            return fmt::format("{} {}x{}x{} of {}", name, e[0], e[1], e[2], render::size(r.message_bytes));
+        }
+        default: return fmt::format("{} of {}", name, render::size(r.message_bytes));
+    }
+}
+
+json request_json(const placement::request& r) {
+    const bool total = r.gpus_total > 0;
+    return {{"nodes", total ? json() : json(r.nodes)},
+            {"gpus_per_node", total ? json() : json(r.gpus_per_node)},
+            {"gpus", total ? json(r.gpus_total) : json()},
+            {"pattern", placement::name_of(r.talks)},
+            {"message_bytes", static_cast<std::int64_t>(r.message_bytes)},
+            {"parallel", r.talks == placement::pattern::composite ? plan_json(r.parallel) : json()}};
+}
+
+json share_json(const topo::cluster& c, const placement::node_share& share) {
+    return {{"name", c.nodes()[share.node.value].name}, {"gpus", gpus_json(share.gpus)}};
+}
+
+std::string shares_text(const topo::cluster& c, const std::vector<placement::node_share>& shares) {
+    std::string out;
+    std::vector<std::string> names;
+    auto flush = [&](topo::gpu_mask gpus) {
+        if (names.empty()) return;
+        out += fmt::format("{}{} {} {}", out.empty() ? "" : "; ", topo::compress_hostlist(names),
+                           std::has_single_bit(gpus) ? "GPU" : "GPUs", render::gpus_text(gpus));
+        names.clear();
+    };
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        if (i > 0 && shares[i].gpus != shares[i - 1].gpus) flush(shares[i - 1].gpus);
+        names.push_back(c.nodes()[shares[i].node.value].name);
+    }
+    if (!shares.empty()) flush(shares.back().gpus);
+    return out;
+}
+
 std::string parts_table(const placement::prediction& p, const topo::fabric& f, const render::style& s) {
     render::table t{{"TERM", "EXCHANGE", "TIMES", "LATENCY", "TRANSFER", "HIDDEN", "SLOWEST"}, {}, {}};
     for (std::size_t i = 0; i < p.term_count; ++i) {
@@ -190,8 +189,6 @@ std::string parts_table(const placement::prediction& p, const topo::fabric& f, c
     }
     return t.text(s);
 }
-
-}  // namespace
 
 std::string hop_name(unsigned level, const topo::fabric& f) {
     if (level == 0) return "inside the node";

@@ -36,4 +36,15 @@ struct placed_job {
 [[nodiscard]] std::string hop_name(unsigned slowest_level, const topo::fabric& f);
 [[nodiscard]] std::string hop_name(const placement::prediction& p, const topo::fabric& f);
 
+// Pieces of them that other views share.
+[[nodiscard]] json prediction_json(const placement::prediction& p, const topo::fabric& f);
+[[nodiscard]] json request_json(const placement::request& r);
+[[nodiscard]] json share_json(const topo::cluster& c, const placement::node_share& share);  // {name, gpus}
+// "g[1-4] GPUs 0-7; g9 GPU 3": neighbours with equal GPUs together.
+[[nodiscard]] std::string shares_text(const topo::cluster& c, const std::vector<placement::node_share>& shares);
+// "ring_allreduce of 64 MB", "composite tp 8 pp 2 dp 4".
+[[nodiscard]] std::string what_is_predicted(const placement::request& r, std::size_t ranks);
+// A row a term: how often, what it takes, where it is limited.
+[[nodiscard]] std::string parts_table(const placement::prediction& p, const topo::fabric& f, const render::style& s);
+
 }  // namespace cli

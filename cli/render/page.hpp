@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/explain_view.hpp"
 #include "cli/placement_view.hpp"
 #include "cli/render/summary.hpp"
 #include "cli/simulate_view.hpp"
@@ -38,6 +39,10 @@ struct page_subject {
 // `free` is what was free before, by node_id.
 [[nodiscard]] std::string placement_page(const placed_job& job, std::span<const topo::gpu_mask> free,
                                          const topo::findings& notes);
+
+// The page of `atoll explain --html`: the sentences, all choices side by side with their terms, fabric and nodes.
+[[nodiscard]] std::string explanation_page(const explained_job& job, std::span<const topo::gpu_mask> free,
+                                           const topo::findings& notes);
 
 // The page of `atoll simulate --html`: figures of all policies side by side, and plots of them.
 [[nodiscard]] std::string simulation_page(const simulation& s);

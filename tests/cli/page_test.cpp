@@ -74,7 +74,8 @@ TEST_CASE("hostile names stay names") {
     CAPTURE(valid.err);
     REQUIRE(valid.code == 0);
     for (const std::string& page :
-         {page_of({"show", file}), page_of({"place", file, "--nodes", "2", "--gpus-per-node", "8"})}) {
+         {page_of({"show", file}), page_of({"place", file, "--nodes", "2", "--gpus-per-node", "8"}),
+          page_of({"explain", file, "--nodes", "2", "--gpus-per-node", "8"})}) {
         for (const char* broken : {"<script", "<img", "<svg onload", "\"><", "onerror=\"", "onload=\""}) {
             CAPTURE(broken);
             if (std::string(broken) == "\"><") continue;  // our own markup has it
