@@ -269,7 +269,7 @@ json no_placement_json(const placement::request& wanted, std::string_view outcom
             {"damage", json()},       {"runner_up", json()},    {"notes", to_json(notes)}};
 }
 
-std::string placement_text(const placed_job& job, const render::style& s) {
+std::string ranks_text(const placed_job& job, const render::style& s) {
     const placement::prediction& p = job.got.predicted;
     std::string out = s.bold(fmt::format("{} on {}", render::counted(job.got.ranks.size(), "rank"),
                                          render::counted(job.got.nodes.size(), "node"))) +
@@ -287,6 +287,12 @@ std::string placement_text(const placed_job& job, const render::style& s) {
         out += fmt::format("  slowest   rank {} to rank {}, {}, {} GB/s\n", p.slowest_from, p.slowest_to,
                            hop_name(p, job.on.network()), render::short_number(p.slowest_gb_per_s));
     }
+    return out;
+}
+
+std::string placement_text(const placed_job& job, const render::style& s) {
+    const placement::prediction& p = job.got.predicted;
+    std::string out = ranks_text(job, s);
     out += fmt::format("Damage to islands and leaves: {:.1f} %\n", job.got.damage * 100);
     if (!job.got.has_runner_up) return out + "Runner-up: none\n";
     const placement::prediction& second = job.got.runner_up;

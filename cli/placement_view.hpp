@@ -27,6 +27,8 @@ struct placed_job {
 [[nodiscard]] json no_placement_json(const placement::request& wanted, std::string_view outcome,
                                      std::string_view message, const topo::findings& notes);
 
+// Ranks and predicted time only, for nodes that were given.
+[[nodiscard]] std::string ranks_text(const placed_job& job, const render::style& s);
 [[nodiscard]] std::string placement_text(const placed_job& job, const render::style& s);
 
 // What the reader must know: remarks on the classes of the job's nodes, as findings. No class twice.

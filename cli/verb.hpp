@@ -116,6 +116,7 @@ void add_validate(command_tree& tree);
 void add_show(command_tree& tree);
 void add_place(command_tree& tree);
 void add_explain(command_tree& tree);
+void add_ranks(command_tree& tree);
 void add_simulate(command_tree& tree);
 void add_export(command_tree& tree);
 void add_completion(command_tree& tree);
