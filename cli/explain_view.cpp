@@ -106,7 +106,8 @@ std::string bound_sentence(const explained_job& job) {
                 "more free: {}. Wait for jobs to end, or ask for less.",
                 why.gpus_free, render::counted(why.gpus, "GPU"), render::counted(why.nodes_allowed, "node"),
                 why.most_free, render::counted(why.share, "GPU"), why.nodes_enough);
-        case bound::no_connection: return std::string(placement::text_of(why.how)) + ".";
+        case bound::no_connection:
+        case bound::no_segments: return std::string(placement::text_of(why.how)) + ".";
         case bound::request_fault: return std::string(placement::text_of(why.how)) + ".";
     }
     return {};

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/load.hpp"
 #include "cli/render/text.hpp"
 #include "topo/id_set.hpp"
@@ -29,6 +31,14 @@ void add_job_options(verb& to, job_options& o) {
                 topo::max_gpus_per_node)
         .number({.names = "--gpus", .help = "GPUs in all, on the fewest nodes that hold them", .type = "N"}, o.gpus, 1,
                 1u << 26)
+        .number({.names = "--max-nodes",
+                 .help = "At most so many nodes; with --gpus-per-node the job gets the most that fit from --nodes on",
+                 .type = "N"},
+                o.max_nodes, 1, 1u << 20)
+        .number({.names = "--segment",
+                 .help = "Nodes come in segments of N, each inside one NVLink domain, block or leaf",
+                 .type = "N"},
+                o.segment, 1, 1u << 20)
         .maybe({.names = "--free",
                 .help = "Free GPUs: a list for a single node, or a free file (default: all are free)",
                 .type = "FILE|LIST",
@@ -39,6 +49,15 @@ void add_job_options(verb& to, job_options& o) {
 
 topo::result<placement::request> request_of(job_options& o) {
     placement::request r;
+    r.segment_nodes = o.segment;
+    if (o.max_nodes > 0 && o.max_nodes < o.nodes)
+        return bad("--max-nodes", fmt::format("{} is less than the {} of --nodes", o.max_nodes, o.nodes),
+                   "correct one of the two");
+    if (o.segment > 0 && o.max_nodes == 0 && (o.gpus == 0 || o.nodes > 0) && std::max(1u, o.nodes) % o.segment != 0)
+        return bad("--segment",
+                   fmt::format("segments of {} do not make {}", render::counted(o.segment, "node"),
+                               render::counted(std::max(1u, o.nodes), "node")),
+                   "choose a number that divides --nodes");
     if (o.gpus > 0) {
         if (o.gpus_per_node > 0) return bad("--gpus", "stands together with --gpus-per-node", "use one of the two");
         if (o.gpus < o.nodes)
@@ -49,10 +68,11 @@ topo::result<placement::request> request_of(job_options& o) {
         r.nodes = 0;
         r.gpus_total = o.gpus;
         r.min_nodes = o.nodes == 0 ? 1 : o.nodes;
-        r.max_nodes = o.nodes;
+        r.max_nodes = o.max_nodes > 0 ? o.max_nodes : o.nodes;
     } else if (o.gpus_per_node > 0) {
         r.nodes = o.nodes == 0 ? 1 : o.nodes;
         r.gpus_per_node = o.gpus_per_node;
+        r.max_nodes = o.max_nodes;
     } else {
         return bad("place", "how many GPUs the job wants is not said", "use --gpus N, or --nodes N --gpus-per-node G");
     }
@@ -103,6 +123,7 @@ std::string_view word_of(placement::outcome o) noexcept {
         case placement::outcome::placed: return "placed";
         case placement::outcome::too_few_gpus: return "too_few_gpus";
         case placement::outcome::unreachable: return "unreachable";
+        case placement::outcome::no_segments: return "no_segments";
         case placement::outcome::bad_request: break;
     }
     return "bad_request";

@@ -19,6 +19,8 @@ struct job_options {
     std::uint32_t nodes = 0;
     std::uint32_t gpus_per_node = 0;
     std::uint32_t gpus = 0;
+    std::uint32_t max_nodes = 0;
+    std::uint32_t segment = 0;
     std::optional<std::string> free;
     pattern_options talk;
 };

@@ -163,6 +163,7 @@ std::optional<topo::error> apply_pattern(pattern_options& o, placement::request&
         o.matrix = std::move(*read);
         to.traffic = &*o.matrix;
     }
+    if (to.gpus_total == 0 && to.max_nodes > 0) return std::nullopt;  // the number of ranks is still open
     const std::uint64_t ranks = to.gpus_total > 0 ? to.gpus_total : std::uint64_t{to.nodes} * to.gpus_per_node;
     if (const auto fault = placement::fault_of(to, ranks); !fault.empty()) {
         const std::size_t cut = fault.find("; ");

@@ -146,6 +146,8 @@ json request_json(const placement::request& r) {
     return {{"nodes", total ? json() : json(r.nodes)},
             {"gpus_per_node", total ? json() : json(r.gpus_per_node)},
             {"gpus", total ? json(r.gpus_total) : json()},
+            {"max_nodes", r.max_nodes > 0 ? json(r.max_nodes) : json()},
+            {"segment_nodes", r.segment_nodes > 0 ? json(r.segment_nodes) : json()},
             {"pattern", placement::name_of(r.talks)},
             {"message_bytes", static_cast<std::int64_t>(r.message_bytes)},
             {"parallel", r.talks == placement::pattern::composite ? plan_json(r.parallel) : json()}};

@@ -74,6 +74,12 @@ outcome placer::state::choose_one(const request& wanted, unsigned gpus, answer& 
     bool any = false;
     for (std::size_t w = 0; w < enough.size(); ++w) any |= (eligible_[w] = enough[w] & allowed_[w]) != 0;
     if (!any) return outcome::too_few_gpus;
+    if (net.spare_nodes() > 0) {
+        keep_spares();
+        any = false;
+        for (std::size_t w = 0; w < kept_.size(); ++w) any |= (eligible_[w] & ~kept_[w]) != 0;
+        for (std::size_t w = 0; any && w < kept_.size(); ++w) eligible_[w] &= ~kept_[w];
+    }
     for (unsigned t = 0; t + 1 < tier_count; ++t) {  // the best tier that has a node
         const node_index::words good = nodes.tier(job_kind::one_node, gpus, t);
         bool here = false;

@@ -153,6 +153,27 @@ void placer::state::place_anyhow(std::uint32_t gpus, std::uint32_t count, answer
     sort_by_fabric(out.nodes);
 }
 
+// Equal shares on the fewest nodes that come in whole segments. False without segments.
+bool placer::state::place_in_segments(const request& wanted, answer& out, outcome& how) noexcept {
+    const std::uint32_t segment = wanted.segment_nodes;
+    if (segment == 0 || nodes.max_gpus() == 0) return false;
+    const std::uint32_t least =
+        std::max(std::max(1u, wanted.min_nodes), (wanted.gpus_total - 1) / nodes.max_gpus() + 1);
+    const std::uint32_t most = std::min<std::uint32_t>(wanted.max_nodes > 0 ? wanted.max_nodes : no_group - 1,
+                                                       static_cast<std::uint32_t>(nodes.node_count()));
+    request part = wanted;
+    part.gpus_total = 0;
+    how = outcome::too_few_gpus;
+    for (std::uint64_t n = (std::uint64_t{least} + segment - 1) / segment * segment; n <= most; n += segment) {
+        const auto count = static_cast<std::uint32_t>(n);
+        if (wanted.gpus_total % count != 0) continue;
+        const outcome now = choose_exactly(part, count, wanted.gpus_total / count, out);
+        if (now == outcome::placed || how == outcome::too_few_gpus) how = now;
+        if (now == outcome::placed) break;
+    }
+    return true;
+}
+
 void placer::state::other_gpus(const request& wanted, answer& out) noexcept {
     for (std::size_t i = out.nodes.size(); i-- > 0 && !out.has_runner_up;) {
         const node_share& s = out.nodes[i];
@@ -188,6 +209,7 @@ void placer::state::other_nodes(const request& wanted, answer& out) noexcept {
 outcome placer::state::place_total(const request& wanted, answer& out) noexcept {
     const std::uint32_t min = std::max(1u, wanted.min_nodes);
     const std::uint32_t max = wanted.max_nodes > 0 ? wanted.max_nodes : no_group - 1;
+    if (outcome segmented = outcome::placed; place_in_segments(wanted, out, segmented)) return segmented;
     if (min == 1 && wanted.gpus_total <= nodes.max_gpus()) {
         const outcome how = choose_one(wanted, wanted.gpus_total, out);
         if (how == outcome::placed) return how;

@@ -28,8 +28,13 @@ public:
             count_enough();
             out_.held_back_by = out_.how == outcome::too_few_gpus  ? bound::no_room
                                 : out_.how == outcome::unreachable ? bound::no_connection
+                                : out_.how == outcome::no_segments ? bound::no_segments
                                                                    : bound::request_fault;
             return std::move(out_);
+        }
+        if (wanted_.gpus_total == 0 && wanted_.max_nodes > 0) {  // compare with as many nodes as it got
+            wanted_.nodes = static_cast<std::uint32_t>(out_.got.nodes.size());
+            wanted_.max_nodes = 0;
         }
         for (const auto& s : out_.got.nodes) out_.share = std::max(out_.share, topo::count(s.gpus));
         count_enough();
@@ -214,6 +219,7 @@ std::string_view name_of(bound b) noexcept {
         case bound::slow_nodes: return "slow_nodes";
         case bound::no_room: return "no_room";
         case bound::no_connection: return "no_connection";
+        case bound::no_segments: return "no_segments";
         case bound::request_fault: return "request_fault";
     }
     return "unknown";

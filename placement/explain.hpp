@@ -32,6 +32,7 @@ enum class bound : std::uint8_t {
     slow_nodes,     // the free nodes are of a slower class, or in a slower part of the fabric
     no_room,        // not placed: too few free GPUs
     no_connection,  // not placed: enough, but not on nodes that reach one another
+    no_segments,    // not placed: enough, but not in whole segments
     request_fault,  // not placed: the request contradicts itself
 };
 [[nodiscard]] std::string_view name_of(bound b) noexcept;

@@ -35,7 +35,17 @@ std::uint32_t node_choice::count_in_leaf(std::uint32_t leaf, node_index::words b
 
 void node_choice::count(node_index::words eligible, int up_to) noexcept {
     for (std::uint32_t leaf = 0; leaf < net_->groups(0); ++leaf) count_[0][leaf] = count_in_leaf(leaf, eligible);
+    if (segment_ > 1)
+        for (auto& n : count_[0]) n /= segment_;
     for (int level = 1; level <= up_to; ++level) count_level(level);
+}
+
+std::uint32_t node_choice::most(node_index::words eligible) noexcept {
+    count(eligible, net_->levels() - 1);
+    std::uint32_t most = 0;
+    for (const auto& counts : count_)
+        for (const auto n : counts) most = std::max(most, n);
+    return most * segment_;
 }
 
 void node_choice::count_level(int level) noexcept {
@@ -61,6 +71,7 @@ std::uint32_t node_choice::nodes_broken(std::uint32_t leaf, node_index::words el
 
 node_plan node_choice::find(node_index::words eligible, unsigned k, std::uint32_t wanted) noexcept {
     count(eligible, 0);
+    wanted /= segment_;
     node_plan best;
     for (int level = 0; level < net_->levels(); ++level) {
         if (level > 0) count_level(level);
@@ -73,10 +84,10 @@ node_plan node_choice::find(node_index::words eligible, unsigned k, std::uint32_
             now.key.group = g;
             if (level == 0) {
                 now.key.children = 1;
-                now.key.left_over = counts[g] - wanted;
+                now.key.left_over = segment_ == 1 ? counts[g] - wanted : count_in_leaf(g, eligible) - wanted * segment_;
                 now.key.untouched_broken = now.key.left_over > 0 && nodes_->untouched(0, g) ? 1 : 0;
                 if (best.found() && best.key.nodes_broken == 0 && best.key < now.key) continue;
-                now.key.nodes_broken = nodes_broken(g, eligible, k, wanted);
+                now.key.nodes_broken = nodes_broken(g, eligible, k, wanted * segment_);
             } else {
                 now.key.children = sort_children(level, g, wanted);
                 if (best.found() && now.key.children > best.key.children) continue;
@@ -204,12 +215,12 @@ void node_choice::split(int level, std::uint32_t wanted) noexcept {
 
 void node_choice::collect(const node_plan& plan, node_index::words eligible, unsigned k, std::uint32_t wanted,
                           std::vector<node_share>& out) noexcept {
-    walk(plan.key.level, plan.key.group, wanted, eligible, k, out);
+    walk(plan.key.level, plan.key.group, wanted / segment_, eligible, k, out);
 }
 
 void node_choice::walk(int level, std::uint32_t group, std::uint32_t wanted, node_index::words eligible, unsigned k,
                        std::vector<node_share>& out) noexcept {
-    if (level == 0) return take_leaf(group, wanted, eligible, k, out);
+    if (level == 0) return take_leaf(group, wanted * segment_, eligible, k, out);
     auto& take = take_[static_cast<std::size_t>(level) - 1];
     const auto& counts = count_[static_cast<std::size_t>(level) - 1];
     if (wanted == count_[static_cast<std::size_t>(level)][group]) {

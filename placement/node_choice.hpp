@@ -8,6 +8,10 @@
 // children is found by a DP over (child, how many taken, nodes below the largest such set), exact while the slack is
 // below 64 nodes and the table fits; beyond that largest first and the tightest last. Inside the partly used child the
 // same rules apply again.
+//
+// With segments every group of level 0 counts as so many candidates as it holds whole segments, and the job, the
+// children and what is left over are counted in segments; inside one group of level 0 what is left over is counted in
+// nodes.
 #pragma once
 
 #include <compare>
@@ -39,6 +43,9 @@ class node_choice {
 public:
     node_choice(const fabric_index& net, const node_index& nodes);
 
+    // Nodes of a segment from now on; they must divide what is wanted. 1: none.
+    void set_segment(std::uint32_t nodes) noexcept { segment_ = nodes; }
+
     // The best place for `wanted` of the eligible nodes, k GPUs on each. O(leaves + children log children + DP).
     [[nodiscard]] node_plan find(node_index::words eligible, unsigned k, std::uint32_t wanted) noexcept;
 
@@ -48,6 +55,9 @@ public:
                  std::vector<node_share>& out) noexcept;
 
     void count(node_index::words eligible, int up_to) noexcept;
+
+    // The most eligible nodes, in whole segments, that one job can have. O(nodes / 64 + groups).
+    [[nodiscard]] std::uint32_t most(node_index::words eligible) noexcept;
 
 private:
     struct child {
@@ -71,10 +81,11 @@ private:
 
     const fabric_index* net_;
     const node_index* nodes_;
-    std::vector<std::vector<std::uint32_t>> count_;  // [level][group] eligible nodes
-    std::vector<std::vector<std::uint32_t>> take_;   // [level][group] nodes to take; zeros between calls
-    std::vector<child> children_;                    // of one group, most nodes first
-    std::vector<std::uint32_t> chosen_;              // indices into children_
+    std::vector<std::vector<std::uint32_t>> count_;  // [level][group] segments of eligible nodes
+    std::vector<std::vector<std::uint32_t>> take_;   // [level][group] segments to take; zeros between calls
+    std::uint32_t segment_ = 1;
+    std::vector<child> children_;        // of one group, most nodes first
+    std::vector<std::uint32_t> chosen_;  // indices into children_
     struct reach {
         std::uint64_t any = 0;      // bit r: reachable with r nodes below the largest set
         std::uint64_t touched = 0;  // the same, with a child that is touched already

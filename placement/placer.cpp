@@ -16,6 +16,9 @@ std::string_view text_of(outcome o) noexcept {
             return "the allowed nodes do not have that many free GPUs; ask for fewer, allow more nodes or wait";
         case outcome::unreachable:
             return "enough GPUs are free, but only on nodes of fabrics that do not meet; ask for fewer nodes or wait";
+        case outcome::no_segments:
+            return "enough GPUs are free, but not in whole segments inside NVLink domains, blocks or leaves; ask for "
+                   "smaller segments or fewer nodes, or wait";
         case outcome::bad_request:
             return "a job needs 1 or more nodes, 1 to 64 GPUs on each, a message size ≥ 0 and a layout that makes so "
                    "many "
@@ -39,6 +42,7 @@ placer::state::state(const topo::cluster& c, const placer_options& chosen, std::
     allowed_.resize(nodes.word_count());
     eligible_.resize(nodes.word_count());
     narrowed_.resize(nodes.word_count());
+    kept_.resize(nodes.word_count());
     trial_.reserve(nodes.node_count());
     std::size_t gpus = 0;
     for (std::size_t n = 0; n < nodes.node_count(); ++n) gpus += topo::count(nodes.all(static_cast<std::uint32_t>(n)));
@@ -88,7 +92,9 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
     out.damage = out.runner_up_damage = 0;
     const std::uint64_t ranks =
         wanted.gpus_total > 0 ? wanted.gpus_total : std::uint64_t{wanted.nodes} * wanted.gpus_per_node;
-    if (!fault_of(wanted, ranks).empty()) return outcome::bad_request;
+    const bool range = wanted.gpus_total == 0 && wanted.max_nodes > 0;
+    if (range && wanted.max_nodes < wanted.nodes) return outcome::bad_request;
+    if (!range && !fault_of(wanted, ranks).empty()) return outcome::bad_request;
     if (wanted.deadline_us > 0 && options.now_us != nullptr) started_us_ = options.now_us();
     filter_ = allowed;
     allow(allowed);
@@ -96,8 +102,7 @@ outcome placer::state::choose(const request& wanted, node_filter allowed, answer
     if (wanted.gpus_total > 0) {
         how = choose_total(wanted, out);
     } else if (wanted.nodes > 0 && wanted.gpus_per_node > 0 && wanted.gpus_per_node <= topo::max_gpus_per_node) {
-        how = wanted.nodes == 1 ? choose_one(wanted, wanted.gpus_per_node, out)
-                                : choose_several(wanted, wanted.nodes, wanted.gpus_per_node, out);
+        how = range ? choose_range(wanted, out) : choose_exactly(wanted, wanted.nodes, wanted.gpus_per_node, out);
     }
     if (how == outcome::placed) {
         // choose_several has predicted its own answer; the parts of a job by total are put together after it.

@@ -19,12 +19,18 @@
 namespace placement {
 
 struct placer::state {
+    // Which of the eligible nodes a set is made from.
+    struct recipe {
+        unsigned tier = tier_count - 1;  // the worst quality
+        topo::class_id only;             // invalid: all classes
+        bool spares = false;             // also nodes that should be kept back
+    };
     // One scored way to place the job. Lower step wins unless within λ; then the lower rank by structure.
     struct scored {
         node_plan plan;
+        recipe from;
+        bool spares = false;  // takes nodes that should be kept back
         bool mixed = false;   // nodes of several classes
-        unsigned tier = 0;    // recipe of the eligible nodes: quality tier and
-        topo::class_id only;  // class; invalid: all
         prediction time;
     };
     // One node of a one-node job.
@@ -54,8 +60,14 @@ private:
     [[nodiscard]] double time_of_one(const lone& l, unsigned gpus, const request& wanted) noexcept;
     [[nodiscard]] bool before(const lone& a, const lone& b) const noexcept;
     // choose_several.cpp
+    outcome choose_exactly(const request& wanted, std::uint32_t nodes, unsigned gpus, answer& out) noexcept;
+    outcome choose_range(const request& wanted, answer& out) noexcept;
     outcome choose_several(const request& wanted, std::uint32_t nodes, unsigned gpus, answer& out) noexcept;
-    bool narrow(unsigned tier, topo::class_id only, unsigned gpus, std::uint32_t nodes) noexcept;
+    bool narrow(const recipe& from, unsigned gpus, std::uint32_t nodes) noexcept;
+    void keep_spares() noexcept;
+    bool consider(const recipe& from, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
+    void consider_better(const recipe& base, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
+    [[nodiscard]] std::size_t best_scored() const noexcept;
     void score(scored& s, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
     void find_second(const request& wanted, std::uint32_t nodes, unsigned gpus, std::size_t won, answer& out) noexcept;
     void recount(const scored& s, unsigned gpus, std::uint32_t nodes) noexcept;
@@ -66,6 +78,7 @@ private:
     void fill_histogram() noexcept;
     [[nodiscard]] outcome find_group(std::uint32_t gpus, std::uint32_t min, std::uint32_t max,
                                      std::uint32_t& count) noexcept;
+    bool place_in_segments(const request& wanted, answer& out, outcome& how) noexcept;
     bool place_evenly(const request& wanted, std::uint32_t count, answer& out) noexcept;
     bool place_fully(const request& wanted, std::uint32_t count, answer& out) noexcept;
     void place_anyhow(std::uint32_t gpus, std::uint32_t count, answer& out) noexcept;
@@ -102,6 +115,7 @@ private:
     std::vector<std::uint64_t> allowed_;   // the caller's filter, one word for each of ours
     std::vector<std::uint64_t> eligible_;  // of those, the ones with enough free GPUs
     std::vector<std::uint64_t> narrowed_;  // of those, the ones of a recipe
+    std::vector<std::uint64_t> kept_;      // allowed nodes that are kept back while others serve
     std::vector<node_share> trial_;
     std::vector<rank_place> ranks_;  // of a trial
     std::vector<rank_place> mapped_;

@@ -31,6 +31,8 @@ std::string_view fault_of(const parallel_plan& plan, std::uint64_t ranks) noexce
 
 std::string_view fault_of(const request& wanted, std::uint64_t ranks) noexcept {
     if (!size(wanted.message_bytes)) return "the message size must be finite and not negative";
+    if (wanted.segment_nodes > 0 && wanted.max_nodes == 0 && wanted.nodes % wanted.segment_nodes != 0)
+        return "the nodes of a segment must divide the nodes of the job; change one of them";
     switch (wanted.talks) {
         case pattern::composite: return fault_of(wanted.parallel, ranks);
         case pattern::pipeline:

@@ -19,7 +19,7 @@ using topo::node_id;
 class traffic_matrix;
 
 struct request {
-    std::uint32_t nodes = 1;          // exactly so many nodes; ≥ 1 (0: see gpus_total)
+    std::uint32_t nodes = 1;          // exactly so many nodes; ≥ 1 (0: see gpus_total). With max_nodes: at least
     std::uint32_t gpus_per_node = 1;  // on each of them; 1 … 64. A whole-node job asks for all of a class
     pattern talks = pattern::ring_allreduce;
     double message_bytes = 64e6;              // what a rank brings to the exchange of a step (a gradient bucket), bytes
@@ -32,7 +32,14 @@ struct request {
     // on the fewest nodes that hold them, between min_nodes and max_nodes (0: no limit), at least one on each.
     std::uint32_t gpus_total = 0;
     std::uint32_t min_nodes = 1;
+    // Of a job with `nodes`: it gets as many nodes as fit without spanning fabrics, from `nodes` to this, and to the
+    // greatest number that its pattern can use (as Slurm's --nodes=min-max; 0: exactly `nodes`).
     std::uint32_t max_nodes = 0;
+
+    // Hard segments, as Slurm's --segment: the nodes come in segments of exactly so many, each wholly inside one group
+    // of level 0 (NVLink domain, block, leaf); several may share a group. Nodes [i · segment_nodes, (i + 1) ·
+    // segment_nodes) of the answer are one. Must divide the number of nodes. 0: none.
+    std::uint32_t segment_nodes = 0;
 
     bool details = true;  // false: nodes, GPUs, predicted and damage only; no ranks, no runner-up
     // Ranks of composites, halo exchanges and traffic matrices may be anywhere in the job when that is faster; only
@@ -40,7 +47,8 @@ struct request {
     bool map_ranks = true;
 };
 
-// Why `wanted` cannot be meant for so many ranks, with a remedy; empty when it can. O(1).
+// Why `wanted` cannot be meant for so many ranks, with a remedy; empty when it can. A range of nodes is not looked at:
+// the ranks are those of one number of nodes. O(1).
 [[nodiscard]] std::string_view fault_of(const request& wanted, std::uint64_t ranks) noexcept;
 
 // One part of a step's predicted time, µs.

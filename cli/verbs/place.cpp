@@ -72,6 +72,8 @@ void add_place(command_tree& tree) {
         "the job does not fit the free GPUs now.",
         "  atoll place cluster.yaml --nodes 4 --gpus-per-node 8\n"
         "  atoll place cluster.yaml --gpus 64 --free free.yaml --message 256M --json\n"
+        "  atoll place cluster.yaml --nodes 32 --gpus-per-node 4 --segment 16     # NVL72: 16 trays of a rack at a "
+        "time\n"
         "  atoll place cluster.yaml --gpus 64 --tp 8 --pp 2 --model-params 70B --microbatches 8\n"
         "  atoll place node.json --gpus 2 --free 0,1,4,5 --json\n"
         "Sizes: 64k, 64M, 1G are powers of 1000; 64Ki, 64Mi, 1Gi powers of 1024.\n"

@@ -2,6 +2,7 @@
 // place: the object that scripts read, and the questions people ask.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <set>
 
 #include "atoll_run.hpp"
@@ -198,4 +199,30 @@ TEST_CASE("a traffic matrix in three forms gives one time; what does not fit is 
     refused({"--model-params", "many"}, "70B");
     refused({"--model-params", "70B", "--precision", "int3"}, "int3");
     refused({"--overlap", "2"}, "overlap");
+}
+
+TEST_CASE("segments and ranges of nodes") {
+    const std::string racks = example("gb200-nvl72.yaml");
+    const auto domains = [](const nlohmann::json& object) {
+        std::map<std::string, int> out;
+        for (const auto& n : object["nodes"]) ++out[n["leaf"]];
+        return out;
+    };
+    ran r = run_atoll({"place", racks, "--nodes", "20", "--gpus-per-node", "4", "--segment", "10", "--json"});
+    REQUIRE(r.code == 0);
+    CHECK(domains(r.json()) == std::map<std::string, int>{{"rack1", 10}, {"rack2", 10}});
+    CHECK(r.json()["request"]["segment_nodes"] == 10);
+    r = run_atoll({"place", racks, "--nodes", "36", "--gpus-per-node", "4", "--segment", "12", "--json"});
+    CHECK(r.code == 1);
+    CHECK(r.json()["outcome"] == "no_segments");
+    CHECK(r.err.find("segments") != std::string::npos);
+    r = run_atoll({"place", racks, "--nodes", "20", "--gpus-per-node", "4", "--segment", "8"});
+    CHECK(r.code == 2);
+    CHECK(r.err.find("--segment") != std::string::npos);
+    r = run_atoll({"place", racks, "--nodes", "2", "--max-nodes", "30", "--gpus-per-node", "4", "--json"});
+    REQUIRE(r.code == 0);
+    CHECK(r.json()["nodes"].size() == 30);
+    r = run_atoll({"place", racks, "--nodes", "4", "--max-nodes", "3", "--gpus-per-node", "4"});
+    CHECK(r.code == 2);
+    CHECK(r.err.find("--max-nodes") != std::string::npos);
 }
