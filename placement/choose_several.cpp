@@ -53,13 +53,18 @@ bool placer::state::narrow(const recipe& from, unsigned gpus, std::uint32_t want
 // Back to the nodes and counts that a scored plan was made from.
 void placer::state::recount(const scored& s, unsigned gpus, std::uint32_t wanted) noexcept {
     narrow(s.from, gpus, wanted);
-    choice.count(narrowed_, s.plan.key.level);
+    if (!s.grid.found()) choice.count(narrowed_, s.plan.key.level);
 }
 
 // The plan's nodes and GPUs into trial_, and what they are worth.
 void placer::state::score(scored& s, const request& wanted, std::uint32_t count, unsigned gpus) noexcept {
     trial_.clear();
-    choice.collect(s.plan, narrowed_, gpus, count, trial_);
+    if (s.grid.found()) {
+        grid.collect(s.grid, narrowed_, count, trial_);
+    } else {
+        choice.collect(s.plan, narrowed_, gpus, count, trial_);
+        if (wanted.segment_nodes < 2) grid.arrange(trial_);
+    }
     pick_gpus(trial_, gpus);
     s.mixed = std::any_of(trial_.begin(), trial_.end(), [this](const node_share& n) {
         return nodes.hardware(n.node.value) != nodes.hardware(trial_.front().node.value);
@@ -73,16 +78,12 @@ void placer::state::score(scored& s, const request& wanted, std::uint32_t count,
 
 // Scores the best set of narrowed_, which `from` made; false when there is none.
 bool placer::state::consider(const recipe& from, const request& wanted, std::uint32_t count, unsigned gpus) noexcept {
-    if (scored_count_ == max_scored) return true;
+    if (scored_count_ == max_by_quality) return true;
     scored& s = scored_[scored_count_];
     s = {};
     s.from = from;
     s.plan = choice.find(narrowed_, gpus, count);
     if (!s.plan.found()) return false;
-    // Better nodes further apart are not looked for.
-    if (scored_count_ > 0 && from.spares == scored_.front().from.spares &&
-        s.plan.key.level != scored_.front().plan.key.level)
-        return true;
     score(s, wanted, count, gpus);
     ++scored_count_;
     return true;
@@ -107,7 +108,7 @@ void placer::state::consider_better(const recipe& base, const request& wanted, s
     const bool any_mixed = std::any_of(scored_.begin(), scored_.begin() + static_cast<std::ptrdiff_t>(scored_count_),
                                        [](const scored& s) { return s.mixed; });
     from = base;
-    for (std::uint32_t c = 0; any_mixed && c < cluster->classes().size() && scored_count_ < max_scored; ++c) {
+    for (std::uint32_t c = 0; any_mixed && c < cluster->classes().size() && scored_count_ < max_by_quality; ++c) {
         from.only = topo::class_id(c);
         if (!late(wanted) && narrow(from, gpus, count)) consider(from, wanted, count, gpus);
     }
@@ -116,13 +117,17 @@ void placer::state::consider_better(const recipe& base, const request& wanted, s
 // Of those within λ of the fastest: spares kept, one class, the better structure.
 std::size_t placer::state::best_scored() const noexcept {
     double fastest = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < scored_count_; ++i) fastest = std::min(fastest, scored_[i].time.step_us);
+    int lowest = net.levels();
+    for (std::size_t i = 0; i < scored_count_; ++i) lowest = std::min(lowest, scored_[i].plan.key.level);
+    const auto time = [&](const scored& s) {
+        return s.time.step_us * (s.plan.key.level > lowest && !grid.on_grid() ? 1 + level_gain : 1);
+    };
+    for (std::size_t i = 0; i < scored_count_; ++i) fastest = std::min(fastest, time(scored_[i]));
     const double within = fastest * (1 + options.damage_weight);
     const auto rank = [](const scored& s) { return std::tuple(s.spares, s.mixed, s.plan.key, s.time.step_us); };
     std::size_t won = scored_count_;
     for (std::size_t i = 0; i < scored_count_; ++i)
-        if (scored_[i].time.step_us <= within && (won == scored_count_ || rank(scored_[i]) < rank(scored_[won])))
-            won = i;
+        if (time(scored_[i]) <= within && (won == scored_count_ || rank(scored_[i]) < rank(scored_[won]))) won = i;
     return won;
 }
 
@@ -152,6 +157,7 @@ outcome placer::state::choose_several(const request& wanted, std::uint32_t count
         return choice.find(eligible_, gpus, count).found() ? outcome::no_segments : outcome::unreachable;
     }
     consider_better(base, wanted, count, gpus);
+    consider_shapes(wanted, count, gpus);
     const std::size_t won = best_scored();
     if (won + 1 != scored_count_) {  // trial_ still holds the last one
         recount(scored_[won], gpus, count);

@@ -76,7 +76,8 @@ outcome placer::state::find_group(std::uint32_t gpus, std::uint32_t min, std::ui
     return outcome::unreachable;
 }
 
-void placer::state::sort_by_fabric(std::vector<node_share>& shares) const noexcept {
+void placer::state::sort_by_fabric(std::vector<node_share>& shares) noexcept {
+    if (grid.on_grid()) return grid.arrange(shares);
     std::sort(shares.begin(), shares.end(), [this](const node_share& a, const node_share& b) {
         for (int level = net.levels(); level-- > 0;) {
             const std::uint32_t left = net.group_of(a.node.value, level);

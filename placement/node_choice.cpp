@@ -213,13 +213,51 @@ void node_choice::split(int level, std::uint32_t wanted) noexcept {
     take[children_[part].group] -= sum - wanted;
 }
 
+node_plan node_choice::spread(const node_plan& packed, std::uint32_t wanted, std::uint32_t children) noexcept {
+    wanted /= segment_;
+    if (packed.key.level == 0) return {};
+    const std::uint32_t least = sort_children(packed.key.level, packed.key.group, wanted);
+    if (children < least || children > std::min<std::size_t>(children_.size(), wanted)) return {};
+    choose_evenly(children, wanted);
+    node_plan out = packed;
+    out.even_over = out.key.children = children;
+    out.key.left_over = out.key.untouched_broken = 0;
+    for (const auto i : chosen_) {
+        out.key.left_over += children_[i].count;
+        out.key.untouched_broken += children_[i].untouched ? 1 : 0;
+    }
+    out.key.left_over -= wanted;
+    return out;
+}
+
+// After sort_children: the smallest that hold an equal share; where those are too few, the largest.
+void node_choice::choose_evenly(std::uint32_t m, std::uint32_t wanted) noexcept {
+    const std::uint32_t share = (wanted + m - 1) / m;
+    std::uint32_t enough = 0;
+    while (enough < children_.size() && children_[enough].count >= share) ++enough;
+    chosen_.clear();
+    for (std::uint32_t i = 0; i < m; ++i) chosen_.push_back(std::max(enough, m) - m + i);
+}
+
+// From the smallest on: what is left, shared equally among those that are left.
+void node_choice::split_evenly(int level, std::uint32_t wanted) noexcept {
+    auto& take = take_[static_cast<std::size_t>(level) - 1];
+    std::uint32_t rest = wanted;
+    for (auto left = static_cast<std::uint32_t>(chosen_.size()); left > 0; --left) {
+        const child& c = children_[chosen_[left - 1]];
+        const std::uint32_t here = std::min(c.count, (rest + left - 1) / left);
+        take[c.group] = here;
+        rest -= here;
+    }
+}
+
 void node_choice::collect(const node_plan& plan, node_index::words eligible, unsigned k, std::uint32_t wanted,
                           std::vector<node_share>& out) noexcept {
-    walk(plan.key.level, plan.key.group, wanted / segment_, eligible, k, out);
+    walk(plan.key.level, plan.key.group, wanted / segment_, eligible, k, out, plan.even_over);
 }
 
 void node_choice::walk(int level, std::uint32_t group, std::uint32_t wanted, node_index::words eligible, unsigned k,
-                       std::vector<node_share>& out) noexcept {
+                       std::vector<node_share>& out, std::uint32_t even_over) noexcept {
     if (level == 0) return take_leaf(group, wanted * segment_, eligible, k, out);
     auto& take = take_[static_cast<std::size_t>(level) - 1];
     const auto& counts = count_[static_cast<std::size_t>(level) - 1];
@@ -230,8 +268,13 @@ void node_choice::walk(int level, std::uint32_t group, std::uint32_t wanted, nod
     }
     node_plan::key_type key;
     key.children = sort_children(level, group, wanted);
-    plan_children(wanted, key);
-    split(level, wanted);
+    if (even_over > 0) {
+        choose_evenly(even_over, wanted);
+        split_evenly(level, wanted);
+    } else {
+        plan_children(wanted, key);
+        split(level, wanted);
+    }
     for (const auto c : net_->children(level, group)) {
         const std::uint32_t here = take[c];
         take[c] = 0;

@@ -36,6 +36,7 @@ struct node_plan {
         friend auto operator<=>(const key_type&, const key_type&) = default;
     };
     key_type key;
+    std::uint32_t even_over = 0;  // 0: fewest children; else equal shares over so many
     [[nodiscard]] bool found() const noexcept { return key.group != no_group; }
 };
 
@@ -48,6 +49,10 @@ public:
 
     // The best place for `wanted` of the eligible nodes, k GPUs on each. O(leaves + children log children + DP).
     [[nodiscard]] node_plan find(node_index::words eligible, unsigned k, std::uint32_t wanted) noexcept;
+
+    // The same group's nodes in equal shares over `children` of its children, the tightest that hold theirs; not found
+    // when it has not so many. The counts must be those of the plan. O(children log children).
+    [[nodiscard]] node_plan spread(const node_plan& packed, std::uint32_t wanted, std::uint32_t children) noexcept;
 
     // Appends the nodes of a plan, leaf by leaf, by id inside a leaf. The counts must be those of the same eligible
     // nodes: from find(), or from count() up to the plan's level.
@@ -74,8 +79,10 @@ private:
     bool search_children(std::uint32_t m, std::uint32_t slack) noexcept;
     void take_greedily(std::uint32_t m, std::uint32_t wanted) noexcept;
     void split(int level, std::uint32_t wanted) noexcept;
+    void choose_evenly(std::uint32_t m, std::uint32_t wanted) noexcept;
+    void split_evenly(int level, std::uint32_t wanted) noexcept;
     void walk(int level, std::uint32_t group, std::uint32_t wanted, node_index::words eligible, unsigned k,
-              std::vector<node_share>& out) noexcept;
+              std::vector<node_share>& out, std::uint32_t even_over = 0) noexcept;
     void take_leaf(std::uint32_t leaf, std::uint32_t wanted, node_index::words eligible, unsigned k,
                    std::vector<node_share>& out) const noexcept;
 

@@ -38,7 +38,8 @@ placer::state::state(const topo::cluster& c, const placer_options& chosen, std::
       nodes(
           c, net,
           [this](topo::class_id id, gpu_mask free, unsigned k, job_kind kind) { return slowness(id, free, k, kind); }),
-      choice(net, nodes) {
+      choice(net, nodes),
+      grid(net, nodes.node_count()) {
     allowed_.resize(nodes.word_count());
     eligible_.resize(nodes.word_count());
     narrowed_.resize(nodes.word_count());

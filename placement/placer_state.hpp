@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "placement/fabric_index.hpp"
+#include "placement/grid_choice.hpp"
 #include "placement/node_choice.hpp"
 #include "placement/node_index.hpp"
 #include "placement/patterns/step_model.hpp"
@@ -28,6 +29,7 @@ struct placer::state {
     // One scored way to place the job. Lower step wins unless within λ; then the lower rank by structure.
     struct scored {
         node_plan plan;
+        grid_plan grid;  // found: instead of the plan, whose key only says in which order equal ones go
         recipe from;
         bool spares = false;  // takes nodes that should be kept back
         bool mixed = false;   // nodes of several classes
@@ -44,7 +46,10 @@ struct placer::state {
         double step_us = 0;
     };
     static constexpr std::size_t max_lone = 8;     // K of the node choice
-    static constexpr std::size_t max_scored = 12;  // all tiers, the whole, three classes, one spare
+    static constexpr std::size_t max_scored = 12;  // eight by quality and class, four by the form of the fabric
+    static constexpr std::size_t max_by_quality = 8;
+    // A set that spans a higher level than the lowest possible one must be predicted so much faster.
+    static constexpr double level_gain = 0.1;
 
     state(const topo::cluster& c, const placer_options& chosen, std::vector<subset_table> built);
 
@@ -68,6 +73,11 @@ private:
     bool consider(const recipe& from, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
     void consider_better(const recipe& base, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
     [[nodiscard]] std::size_t best_scored() const noexcept;
+    // choose_shapes.cpp
+    void consider_shapes(const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
+    void consider_grid(const recipe& from, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
+    void consider_shares(const recipe& from, const node_plan& packed, const request& wanted, std::uint32_t nodes,
+                         unsigned gpus) noexcept;
     void score(scored& s, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
     void find_second(const request& wanted, std::uint32_t nodes, unsigned gpus, std::size_t won, answer& out) noexcept;
     void recount(const scored& s, unsigned gpus, std::uint32_t nodes) noexcept;
@@ -82,7 +92,7 @@ private:
     bool place_evenly(const request& wanted, std::uint32_t count, answer& out) noexcept;
     bool place_fully(const request& wanted, std::uint32_t count, answer& out) noexcept;
     void place_anyhow(std::uint32_t gpus, std::uint32_t count, answer& out) noexcept;
-    void sort_by_fabric(std::vector<node_share>& shares) const noexcept;
+    void sort_by_fabric(std::vector<node_share>& shares) noexcept;
     outcome place_total(const request& wanted, answer& out) noexcept;
     void other_nodes(const request& wanted, answer& out) noexcept;
     void other_gpus(const request& wanted, answer& out) noexcept;
@@ -107,6 +117,7 @@ public:
     step_model steps;       // of every pattern
     node_index nodes;
     node_choice choice;
+    grid_choice grid;
 
 private:
     std::uint64_t started_us_ = 0;
