@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calibrate/compare.hpp"
-#include "topo/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -10,50 +9,22 @@
 #include <optional>
 #include <utility>
 
+#include "calibrate/identity.hpp"
+#include "topo/counted.hpp"
+
 namespace calibrate {
 namespace {
 
 using topo::endpoint;
 using topo::node_class;
 
-constexpr int absent = -1;
+constexpr int absent = matched_devices::absent;
 constexpr double least_change = 0.05;
-
-// For each device of `now` its index in `before`, or absent.
-template <class Device, class Identity>
-std::vector<int> match(const std::vector<Device>& now, const std::vector<Device>& before, Identity identity) {
-    std::vector<int> out(now.size(), absent);
-    std::vector<bool> taken(before.size());
-    const auto pass = [&](const auto& equal) {
-        for (std::size_t i = 0; i < now.size(); ++i)
-            for (std::size_t k = 0; k < before.size() && out[i] == absent; ++k)
-                if (!taken[k] && equal(now[i], before[k])) {
-                    out[i] = static_cast<int>(k);
-                    taken[k] = true;
-                }
-    };
-    const auto no_identity = [&](const Device& a, const Device& b) {
-        return identity(a).empty() || identity(b).empty();
-    };
-    pass([&](const Device& a, const Device& b) { return !no_identity(a, b) && identity(a) == identity(b); });
-    pass([&](const Device& a, const Device& b) { return no_identity(a, b) && a.pci && b.pci && *a.pci == *b.pci; });
-    pass([&](const Device& a, const Device& b) { return no_identity(a, b) && !(a.pci && b.pci) && a.name == b.name; });
-    return out;
-}
 
 class comparer {
 public:
     comparer(const node_class& now, const node_class& before)
-        : now_(now),
-          before_(before),
-          gpus_(match(now.gpus, before.gpus, [](const topo::gpu& g) -> const std::string& { return g.uuid; })),
-          nics_(match(now.nics, before.nics, [](const topo::nic& n) -> const std::string& { return n.guid; })) {
-        for (const auto& n : now.numa) {
-            const auto found = std::find_if(before.numa.begin(), before.numa.end(),
-                                            [&](const topo::numa_node& b) { return b.id == n.id; });
-            numa_.push_back(found == before.numa.end() ? absent : static_cast<int>(found - before.numa.begin()));
-        }
-    }
+        : now_(now), before_(before), devices_(match_devices(now, before)) {}
 
     comparison all() {
         devices(now_.gpus, before_.gpus, gpus_);
@@ -119,9 +90,7 @@ private:
         return is->cells(g, n).gb_per_s > old * (1 + least_change);
     }
 
-    [[nodiscard]] const std::vector<int>& matched(endpoint e) const {
-        return e == endpoint::gpu ? gpus_ : e == endpoint::nic ? nics_ : numa_;
-    }
+    [[nodiscard]] const std::vector<int>& matched(endpoint e) const { return devices_.of(e); }
     [[nodiscard]] std::string name(endpoint e, std::size_t i) const {
         return e == endpoint::gpu   ? now_.gpus[i].name
                : e == endpoint::nic ? now_.nics[i].name
@@ -151,7 +120,9 @@ private:
 
     const node_class& now_;
     const node_class& before_;
-    std::vector<int> gpus_, nics_, numa_;
+    matched_devices devices_;
+    const std::vector<int>& gpus_ = devices_.gpus;
+    const std::vector<int>& nics_ = devices_.nics;
     comparison out_;
 };
 

@@ -111,6 +111,7 @@ private:
 void add_discover(command_tree& tree);
 void add_import(command_tree& tree);
 void add_calibrate(command_tree& tree);
+void add_check(command_tree& tree);
 void add_merge(command_tree& tree);
 void add_validate(command_tree& tree);
 void add_show(command_tree& tree);
