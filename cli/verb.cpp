@@ -220,8 +220,9 @@ command_tree::command_tree() : parser_(std::make_unique<parser>()) {
     root.get_formatter()->label("SUBCOMMAND", "VERB");
     root.require_subcommand(1);
     root.footer(footer(root_examples));
-    for (const auto add_verb : {add_discover, add_import, add_calibrate, add_check, add_merge, add_validate, add_show,
-                                add_place, add_explain, add_ranks, add_simulate, add_export, add_completion, add_man})
+    for (const auto add_verb :
+         {add_discover, add_import, add_calibrate, add_check, add_merge, add_validate, add_show, add_place, add_explain,
+          add_ranks, add_simulate, add_status, add_export, add_completion, add_man})
         add_verb(*this);
 }
 

@@ -119,6 +119,7 @@ void add_place(command_tree& tree);
 void add_explain(command_tree& tree);
 void add_ranks(command_tree& tree);
 void add_simulate(command_tree& tree);
+void add_status(command_tree& tree);
 void add_export(command_tree& tree);
 void add_completion(command_tree& tree);
 void add_man(command_tree& tree);

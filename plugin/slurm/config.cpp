@@ -12,7 +12,8 @@ namespace slurm_plugin {
 namespace {
 
 constexpr const char* known_keys =
-    "known keys: cluster_file, mode, allow_simulated, damage_weight, message_bytes, far_cores, log_decisions";
+    "known keys: cluster_file, mode, allow_simulated, damage_weight, message_bytes, far_cores, nccl_topo_file, "
+    "stats_file, log_decisions";
 
 struct fault {
     topo::error why;
@@ -72,6 +73,10 @@ void set(config& out, const std::string& file, const std::string& key, const YAM
         out.message_bytes = read.number(1, 1e12);
     else if (key == "far_cores")
         out.exclude_far_cores = read.choice("exclude", "keep");
+    else if (key == "nccl_topo_file")
+        out.nccl_topo_file = read.text();
+    else if (key == "stats_file")
+        out.stats_file = read.text();
     else if (key == "log_decisions")
         out.log_decisions = read.choice("true", "false");
     else

@@ -6,6 +6,8 @@
 //     damage_weight: 0.02                     # share of step time that saving an island may cost, 0 … 1
 //     message_bytes: 64e6                     # size of the all-reduce that placements are compared at
 //     far_cores: exclude                      # keep: leave the choice of cores to Slurm
+//     nccl_topo_file: /etc/atoll/x.xml        # NCCL_TOPO_FILE of tasks, where spank_atoll.so is used
+//     stats_file: /run/atoll/slurm.stats      # counters for `atoll status`; off: none
 //     log_decisions: false                    # one info line a decision (else with DebugFlags=SelectType)
 #pragma once
 
@@ -24,6 +26,8 @@ struct config {
     double message_bytes = 64e6;
     bool exclude_far_cores = true;
     bool log_decisions = false;
+    std::string stats_file;      // "off": none; "": the default, where its folder is there
+    std::string nccl_topo_file;  // "": none
 };
 
 // An unknown key, a key given twice, a value of the wrong type or out of range, or no cluster_file: bad_input with

@@ -402,6 +402,8 @@ int filter_job_test(job_record_t *job, bitstr_t *nodes, uint32_t min_nodes, uint
         atoll_unpin_gpus(job, at.gpu_id);
     if (mode == SELECT_MODE_RUN_NOW || mode == SELECT_MODE_TEST_ONLY || mode == SELECT_MODE_WILL_RUN)
         reason = atoll_view_job(job, min_nodes, max_nodes, req_nodes, at.gpu_id, &c.wish);
+    if (!reason && (c.wish.hint = atoll_job_hint(job)) && at.api->asks_off(at.glue, c.wish.hint, job->job_id))
+        reason = "asks policy=off";
     if (!reason) {
         bit_copybits(at.asked_nodes, nodes);
         reason = limit_to_required(&c);

@@ -3,16 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <optional>
 
 #include "plugin/slurm/counters.hpp"
+#include "plugin/slurm/job_hint.hpp"
 #include "plugin/slurm/regular_file.hpp"
 #include "plugin/slurm/session.hpp"
+#include "plugin/slurm/stats_file.hpp"
 #include "topo/counted.hpp"
 #include "topo/file.hpp"
+#include "topo/quote.hpp"
 
 using slurm_plugin::config;
 using slurm_plugin::session;
@@ -21,14 +27,26 @@ struct atoll_glue {
     atoll_log_fn log = nullptr;
     void* context = nullptr;
     std::optional<session> active;
-    slurm_plugin::counters counts;
+    slurm_plugin::stats_file counts;
     std::uint64_t reported = 0;  // decisions covered by the last summary
     bool failed = false;         // an inner error was logged already
+    unsigned bad_hints = 0;      // lines about them
+    std::uint32_t bad_hint_job = 0;
 };
 
 namespace {
 
 using namespace slurm_plugin;
+
+namespace stats = topo::stats;
+
+constexpr unsigned most_bad_hints = 100;
+
+std::int64_t seconds_now() noexcept {
+    struct timespec t {};
+    ::clock_gettime(CLOCK_REALTIME_COARSE, &t);
+    return t.tv_sec;
+}
 
 void say(const atoll_glue& g, atoll_log_level level, const std::string& text) {
     if (g.log != nullptr) g.log(g.context, level, ("atoll: " + text).c_str());
@@ -168,11 +186,38 @@ void keep_old(atoll_glue& g, const std::string& why, const atoll_node_info* node
     }
 }
 
+// The file of the counters, at its default place only where that folder was made. A file that cannot be used costs a
+// line.
+void open_stats(atoll_glue& g, const config& settings) {
+    std::string path = settings.stats_file;
+    if (path == "off" || (path.empty() && ::access("/run/atoll", W_OK) != 0))
+        path.clear();
+    else if (path.empty())
+        path = ATOLL_DEFAULT_STATS;
+    const auto opened = g.counts.open(path);
+    if (!opened)
+        say(g, ATOLL_LOG_ERROR, opened.failure().message() + "; decisions go on without counters for atoll status");
+}
+
+// What the file says beside the counters of decisions.
+void describe_load(atoll_glue& g) {
+    g.counts.set(stats::at_loaded, static_cast<std::uint64_t>(seconds_now()));
+    const bool on = g.active.has_value();
+    const bool simulated = on && g.active->cluster().cluster->simulated();
+    g.counts.set(stats::at_state, static_cast<std::uint64_t>(!on         ? stats::state::off
+                                                             : simulated ? stats::state::simulated
+                                                                         : stats::state::on));
+    g.counts.set(stats::at_known, on ? g.active->cluster().nodes_known : 0);
+    g.counts.set(stats::at_unknown, on ? g.active->cluster().nodes_unknown : 0);
+    g.counts.set(stats::at_differing, on ? g.active->differing() : 0);
+}
+
 int load(atoll_glue& g, const char* given, const atoll_node_info* nodes, std::uint32_t count) {
     const std::string path = config_path_or_default(given);
     loaded_files files;
     std::string why;
     const load_end end = nodes == nullptr || count == 0 ? load_end::off : read_files(path, files, why);
+    if (end != load_end::bad) open_stats(g, files.settings);
     if (end == load_end::off) {
         g.active.reset();
         if (!why.empty()) say(g, ATOLL_LOG_INFO, why);
@@ -210,6 +255,8 @@ struct atoll_glue* atoll_glue_new(atoll_log_fn log, void* context) {
     if (g != nullptr) {
         g->log = log;
         g->context = context;
+        g->counts.set(stats::at_pid, static_cast<std::uint64_t>(::getpid()));
+        g->counts.set(stats::at_started, static_cast<std::uint64_t>(seconds_now()));
     }
     return g;
 }
@@ -219,9 +266,10 @@ void atoll_glue_free(struct atoll_glue* g) { delete g; }
 int atoll_glue_load(struct atoll_glue* g, const char* path, const struct atoll_node_info* nodes, uint32_t count) {
     constexpr int thrown = -1;
     const int end = guarded(g, thrown, [&] { return load(*g, path, nodes, count); });
-    if (end != thrown) return end;
-    if (g != nullptr) g->active.reset();  // it may be arranged for another node table
-    return 0;
+    if (g == nullptr) return 0;
+    if (end == thrown) g->active.reset();  // it may be arranged for another node table
+    describe_load(*g);
+    return end == thrown ? 0 : end;
 }
 
 int atoll_glue_active(const struct atoll_glue* g) { return g != nullptr && g->active ? 1 : 0; }
@@ -276,6 +324,23 @@ int atoll_glue_set_node(struct atoll_glue* g, uint32_t node, const struct atoll_
     return atoll_glue_active(g) != 0 && state != nullptr && g->active->set_node(node, *state) ? 1 : 0;
 }
 
+int atoll_glue_asks_off(struct atoll_glue* g, const char* hint, uint32_t job_id) {
+    if (g == nullptr || hint == nullptr) return 0;
+    slurm_plugin::job_hint said;
+    slurm_plugin::hint_fault fault;
+    if (slurm_plugin::parse_hint(hint, said, fault)) return said.how == slurm_plugin::job_hint::policy::off ? 1 : 0;
+    // A waiting job is looked at again and again.
+    if (g->bad_hints >= most_bad_hints || g->bad_hint_job == job_id) return 0;
+    g->bad_hint_job = job_id;
+    ++g->bad_hints;
+    return guarded(g, 0, [&] {
+        say(*g, ATOLL_LOG_INFO,
+            fmt::format("JobId={} --atoll: '{}': {}; ignored{}", job_id, topo::shown(fault.part), fault.why,
+                        g->bad_hints == most_bad_hints ? " (further ones are not logged)" : ""));
+        return 0;
+    });
+}
+
 enum atoll_verdict atoll_glue_choose(struct atoll_glue* g, const struct atoll_wish* wish, struct atoll_choice* out) {
     if (out != nullptr) *out = {};
     if (atoll_glue_active(g) == 0 || wish == nullptr || out == nullptr) return ATOLL_SKIPPED;
@@ -284,30 +349,41 @@ enum atoll_verdict atoll_glue_choose(struct atoll_glue* g, const struct atoll_wi
 
 void atoll_glue_decided(struct atoll_glue* g, const struct atoll_decision* d, int log) {
     if (g == nullptr || d == nullptr || d->step < 0 || d->step >= ATOLL_STEP_COUNT) return;
-    ++g->counts.steps[d->step];
+    slurm_plugin::stats_file& c = g->counts;
+    c.check();
+    c.add(stats::at_steps + static_cast<std::size_t>(d->step));
+    c.set(stats::at_decided, static_cast<std::uint64_t>(seconds_now()));
+    if (d->reason != nullptr) c.add_reason(d->reason);
     if (d->step < ATOLL_STEP_NO_FIT) {
-        g->counts.own.add(d->own_ns);
-        g->counts.total.add(d->total_ns);
+        c.add_time(own_times, d->own_ns);
+        c.add_time(total_times, d->total_ns);
     }
     if (log != 0) guarded(g, 0, [&] { return log_decision(*g, *d), 0; });
 }
 
 void atoll_glue_booked(struct atoll_glue* g, uint64_t ns) {
-    if (g != nullptr) g->counts.books.add(ns);
+    if (g == nullptr) return;
+    g->counts.check();
+    g->counts.add_time(books_times, ns);
+    if (g->active) g->counts.set(stats::at_differing, g->active->differing());
 }
 
 void atoll_glue_counters(const struct atoll_glue* g, struct atoll_counters* out) {
     if (out == nullptr) return;
     *out = {};
     if (g == nullptr) return;
-    std::copy(g->counts.steps.begin(), g->counts.steps.end(), out->steps);
-    out->own_p50_ns = g->counts.own.quantile(0.5);
-    out->own_p99_ns = g->counts.own.quantile(0.99);
-    out->total_p50_ns = g->counts.total.quantile(0.5);
-    out->total_p99_ns = g->counts.total.quantile(0.99);
-    out->books = g->counts.books.count();
-    out->books_p50_ns = g->counts.books.quantile(0.5);
-    out->books_p99_ns = g->counts.books.quantile(0.99);
+    for (int i = 0; i < ATOLL_STEP_COUNT; ++i)
+        out->steps[i] = g->counts.get(stats::at_steps + static_cast<std::size_t>(i));
+    const stats::histogram own = g->counts.times(own_times);
+    const stats::histogram total = g->counts.times(total_times);
+    const stats::histogram books = g->counts.times(books_times);
+    out->own_p50_ns = own.quantile(0.5);
+    out->own_p99_ns = own.quantile(0.99);
+    out->total_p50_ns = total.quantile(0.5);
+    out->total_p99_ns = total.quantile(0.99);
+    out->books = books.count();
+    out->books_p50_ns = books.quantile(0.5);
+    out->books_p99_ns = books.quantile(0.99);
     if (!g->active) return;
     out->nodes_known = g->active->cluster().nodes_known;
     out->nodes_unknown = g->active->cluster().nodes_unknown;
@@ -361,6 +437,7 @@ __attribute__((visibility("default"))) const struct atoll_glue_api* atoll_glue_e
                                         atoll_glue_next_dirty,
                                         atoll_glue_next_audit,
                                         atoll_glue_set_node,
+                                        atoll_glue_asks_off,
                                         atoll_glue_choose,
                                         atoll_glue_decided,
                                         atoll_glue_booked,

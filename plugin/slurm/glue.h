@@ -20,8 +20,9 @@
 extern "C" {
 #endif
 
-#define ATOLL_GLUE_ABI 2
+#define ATOLL_GLUE_ABI 3
 #define ATOLL_DEFAULT_CONFIG "/etc/atoll/atoll.yaml"
+#define ATOLL_DEFAULT_STATS "/run/atoll/slurm.stats" /* only where the folder is there */
 #define ATOLL_ANY_TYPE 0u           /* a wish for GPUs of any type */
 #define ATOLL_MIXED_TYPES 0xffffffffu /* a node that holds GPUs of several types */
 
@@ -73,6 +74,7 @@ struct atoll_wish {
     uint32_t type;          /* ATOLL_ANY_TYPE or Slurm's id */
     uint32_t flags;         /* ATOLL_NODE_* that a node must have */
     uint32_t job_id;        /* for messages */
+    const char *hint;       /* what the user said with --atoll, or NULL; anything may stand there */
     uint32_t ignore_state;  /* 1: may ever run? Any nodes with the hardware will do, busy or not */
 };
 
@@ -164,6 +166,9 @@ int atoll_glue_next_audit(struct atoll_glue *glue, uint32_t *node);
 /* Sets what is known of a node. Returns 1 when that changed anything. O(levels). */
 int atoll_glue_set_node(struct atoll_glue *glue, uint32_t node, const struct atoll_node_state *state);
 
+/* 1 when the user asks with `hint` that the job be left to Slurm. A hint that cannot be read is said in a log line, for
+ * the first jobs that have one, and ignored. */
+int atoll_glue_asks_off(struct atoll_glue *glue, const char *hint, uint32_t job_id);
 enum atoll_verdict atoll_glue_choose(struct atoll_glue *glue, const struct atoll_wish *wish, struct atoll_choice *out);
 
 /* Counts a decision, and logs it (level debug; info with log_decisions) when `log` is set. */
@@ -191,6 +196,7 @@ struct atoll_glue_api {
     int (*next_dirty)(struct atoll_glue *, uint32_t *);
     int (*next_audit)(struct atoll_glue *, uint32_t *);
     int (*set_node)(struct atoll_glue *, uint32_t, const struct atoll_node_state *);
+    int (*asks_off)(struct atoll_glue *, const char *, uint32_t);
     enum atoll_verdict (*choose)(struct atoll_glue *, const struct atoll_wish *, struct atoll_choice *);
     void (*decided)(struct atoll_glue *, const struct atoll_decision *, int);
     void (*booked)(struct atoll_glue *, uint64_t);

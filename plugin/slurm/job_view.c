@@ -147,6 +147,19 @@ const char *atoll_view_job(job_record_t *job, uint32_t min_nodes, uint32_t max_n
     return NULL;
 }
 
+/* Slurm puts SPANK_ before the names for prologs, and may here. */
+const char *atoll_job_hint(const job_record_t *job)
+{
+    for (uint32_t i = 0; job->spank_job_env && i < job->spank_job_env_size; i++) {
+        const char *entry = job->spank_job_env[i];
+        if (entry && !strncmp(entry, "SPANK_", 6))
+            entry += 6;
+        if (entry && !strncmp(entry, "ATOLL=", 6))
+            return entry + 6;
+    }
+    return NULL;
+}
+
 void atoll_unpin_gpus(job_record_t *job, uint32_t gpu_id)
 {
     const char *why;

@@ -224,6 +224,7 @@ bool session::ask_placer(const atoll_wish& wish, const shape& s, atoll_choice& o
     asked.min_nodes = s.min_nodes;
     asked.max_nodes = s.max_nodes;
     asked.details = false;
+    apply_hint(hint_, s.gpus_total > 0 ? s.gpus_total : std::uint64_t{s.nodes} * s.gpus_per_node, asked);
     const auto ask = [&] { return arranged_.placer->choose(asked, filter_, answer_) == placement::outcome::placed; };
     if (!ask()) return false;
     take_answer(out);
@@ -274,13 +275,27 @@ bool session::any_nodes(const atoll_wish& wish, const shape& s, atoll_choice& ou
     return shares_.size() == s.nodes;
 }
 
+// On as many nodes as are allowed and have room, halving a few times.
+bool session::choose_spread(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept {
+    shape wide = s;
+    wide.min_nodes = std::min(s.max_nodes, nodes());
+    for (int i = 0; i < 6 && wide.min_nodes > s.min_nodes; ++i, wide.min_nodes /= 2)
+        if (choose_shape(wish, wide, out)) return true;
+    return false;
+}
+
 atoll_verdict session::choose(const atoll_wish& wish, atoll_choice& out) noexcept {
     out = {};
+    hint_fault ignored;
+    if (wish.hint == nullptr || !parse_hint(wish.hint, hint_, ignored)) hint_ = {};
     if (wish.allowed == nullptr) return ATOLL_SKIPPED;
     const shape_list shapes = shapes_of(wish, arranged_.limits);
     if (shapes.count == 0) return ATOLL_SKIPPED;
     for (std::size_t i = 0; i < shapes.count; ++i) {
         const shape& s = shapes.items[i];
+        if (hint_.how == job_hint::policy::spread && s.gpus_total > 0 && wish.ignore_state == 0 &&
+            choose_spread(wish, s, out))
+            return ATOLL_CHOSEN;
         if (wish.ignore_state != 0 ? any_nodes(wish, s, out) : choose_shape(wish, s, out)) return ATOLL_CHOSEN;
     }
     out = {};

@@ -13,6 +13,7 @@
 #include "plugin/slurm/arranged.hpp"
 #include "plugin/slurm/config.hpp"
 #include "plugin/slurm/glue.h"
+#include "plugin/slurm/job_hint.hpp"
 
 namespace slurm_plugin {
 
@@ -73,6 +74,7 @@ private:
     static constexpr std::uint32_t lightest = 0;
     std::uint32_t filter(const atoll_wish& wish, const needs& n, std::uint32_t most_weight,
                          std::uint32_t& heavier) noexcept;
+    [[nodiscard]] bool choose_spread(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
     [[nodiscard]] bool choose_shape(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
     // One choice among filter_, away from sockets without CPUs where that is possible.
     [[nodiscard]] bool ask_placer(const atoll_wish& wish, const shape& s, atoll_choice& out) noexcept;
@@ -95,6 +97,7 @@ private:
     std::vector<atoll_share> shares_, first_shares_;
     placement::answer answer_;
     node_set dirty_;
+    job_hint hint_;  // of the job that is being placed
     std::uint32_t audit_ = 0;
 };
 

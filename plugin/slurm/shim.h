@@ -27,6 +27,9 @@ const struct atoll_glue_api *atoll_open_glue(void);
 const char *atoll_view_job(job_record_t *job, uint32_t min_nodes, uint32_t max_nodes, uint32_t req_nodes,
                            uint32_t gpu_id, struct atoll_wish *wish);
 
+/* What the user said with --atoll; NULL: nothing. */
+const char *atoll_job_hint(const job_record_t *job);
+
 /* Nodes without Cores= or Links= in gres.conf have no rows to mask: there the GPUs are written into the job's
  * own selection after the inner plugin said yes, where Slurm looks when it books them. Does nothing on other
  * nodes, or when the counts differ. */

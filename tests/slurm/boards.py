@@ -92,6 +92,13 @@ def cluster_file(layout, source="estimated"):
     return "\n".join(lines) + "\n"
 
 
+def with_nics(text, layout):
+    """The file with a NIC for each GPU, mlx5_0 …, on the GPU's NUMA node."""
+    per_socket = layout.gpus // layout.sockets
+    rows = [f"      - {{name: mlx5_{i}, numa: {i // per_socket}}}" for i in range(layout.gpus)]
+    return text.replace("    gpu_links:", "\n".join(["    nics:", *rows, "    gpu_links:"]), 1)
+
+
 def with_bandwidth(text, value):
     """The file with one bandwidth of a bridge replaced."""
     return text.replace(f" {BRIDGE[0]} ", f" {value} ", 1)

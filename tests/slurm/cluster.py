@@ -53,18 +53,20 @@ class SlurmCluster(Commands):
 
     cluster_file: text (str or bytes) of the cluster file, a path-like with `os.PathLike`, or None: no file
     atoll_conf:   text of atoll.yaml; None: written from cluster_file; "": no atoll.yaml at all
+    spank:        arguments of spank_atoll.so in plugstack.conf (it lies beside the plugin), "" too; None: without it
     keep:         leave the folder behind (never the processes)
     """
 
     START_SECONDS = 30.0
 
     def __init__(self, layout=None, plugin=None, cluster_file=None, atoll_conf=None, allow_simulated=True,
-                 keep=False, folder=None, verbose=False):
+                 keep=False, folder=None, verbose=False, spank=None):
         self.layout = layout or Layout()
         self.plugin = os.path.abspath(plugin) if plugin else None
         self.cluster_file_ = cluster_file
         self.atoll_conf_ = atoll_conf
         self.allow_simulated = allow_simulated
+        self.spank = spank
         self.keep = keep
         self.verbose = verbose
         self.parent = folder
@@ -275,5 +277,8 @@ class SlurmCluster(Commands):
         if not self.plugin:
             return
         os.symlink(self.plugin, os.path.join(self.folder, "plugins", "select_cons_tres_atoll.so"))
+        if self.spank is not None:
+            with open(os.path.join(self.folder, "plugstack.conf"), "w") as f:
+                f.write(f"optional {os.path.dirname(self.plugin)}/spank_atoll.so {self.spank}\n")
         self.write_cluster_file(self.cluster_file_)
         self.write_atoll_conf(self.default_atoll_conf() if self.atoll_conf_ is None else self.atoll_conf_)
