@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -54,6 +56,12 @@ topo::result<std::vector<std::uint8_t>> read_mapped(const std::string& path) {
     return copy;
 }
 
+// Whether the process is on this host; an unlikely number counts as none.
+bool lives(std::uint64_t pid) {
+    if (pid == 0 || pid > static_cast<std::uint64_t>(std::numeric_limits<pid_t>::max())) return false;
+    return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+}
+
 int run(const options& o) {
     const console out = o.common.make_console();
     if (o.common.as_json && o.prometheus)
@@ -62,8 +70,9 @@ int run(const options& o) {
     if (!to) return out.fail(to.failure());
     const auto bytes = read_mapped(o.file);
     if (!bytes) return out.fail(bytes.failure());
-    const auto counters = topo::stats::parse(*bytes, o.file);
+    auto counters = topo::stats::parse(*bytes, o.file);
     if (!counters) return out.fail(counters.failure());
+    if (!lives(counters->pid)) counters->now = topo::stats::state::stopped;  // it does not always say so itself
     const std::string text = o.prometheus ? stats_prometheus(*counters) : stats_text(*counters, out.out());
     if (o.common.as_json) return out.print_object(stats_json(*counters));
     return deliver(out, *to, o.output, text);
@@ -76,7 +85,7 @@ void add_status(command_tree& tree) {
     tree.add("status",
              "What the plugin in slurmctld has decided so far\n"
              "Where decisions ended, why jobs were left to Slurm, and how long it took. Reads a file that slurmctld "
-             "keeps; asks nobody and disturbs nothing.",
+             "keeps; asks nobody and disturbs nothing. Shown as stopped where slurmctld does not run on this host.",
              "  atoll status\n"
              "  atoll status --json | jq .decisions\n"
              "  atoll status --prometheus -o /var/lib/prometheus/node-exporter/atoll.prom\n"
