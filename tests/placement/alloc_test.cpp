@@ -7,7 +7,7 @@
 #include <new>
 #include <random>
 
-#include "boards.hpp"
+#include "grids.hpp"
 #include "placement/placer.hpp"
 
 namespace {
@@ -85,4 +85,49 @@ TEST_CASE("after make and reserve neither choosing nor freeing allocates") {
     CHECK(placed > 1000);
     CHECK(runner_ups > 500);
     CHECK(mapped > 50);
+}
+
+TEST_CASE("nor does it on a torus, a hypercube, a dragonfly, in segments or with nodes kept back") {
+    const auto four = boards::with_nics(boards::switched("four", 4));
+    const std::vector<topo::cost> hop = {boards::cost(2, 48), boards::cost(2.5, 24)};
+    boards::tree shape;
+    shape.leaves.assign(8, 16);
+    topo::cluster_description racks;
+    racks.name = "racks";
+    racks.fabric = boards::fabric_of(shape);
+    racks.fabric.spare_nodes = 2;
+    racks.classes = {four};
+    racks.nodes = {{"four", {}}};
+    for (const auto& leaf : racks.fabric.switches)
+        racks.nodes[0].nodes.insert(racks.nodes[0].nodes.end(), leaf.nodes.begin(), leaf.nodes.end());
+    auto built = topo::cluster::build(std::move(racks));
+    REQUIRE(built);
+    std::vector<topo::cluster> clusters;
+    clusters.push_back(boards::grid_cluster(topo::fabric_form::torus, {6, 5, 4}, hop, {four}, 12.5));
+    clusters.push_back(
+        boards::grid_cluster(topo::fabric_form::hypercube, std::vector<std::uint32_t>(7, 2), hop, {four}));
+    clusters.push_back(boards::dragonfly(6, 4, 5, 40, four));
+    clusters.push_back(std::move(*built));
+    std::mt19937_64 random(2);
+    std::size_t spent = 0, placed = 0;
+    for (const auto& c : clusters) {
+        auto p = placement::placer::make(c);
+        REQUIRE(p);
+        placement::answer a;
+        a.reserve(128, 4);
+        for (int round = 0; round < 500; ++round) {
+            placement::request r;
+            r.nodes = 1 + static_cast<std::uint32_t>(random() % 40);
+            r.gpus_per_node = 1 + static_cast<std::uint32_t>(random() % 4);
+            if (random() % 3 == 0) r.max_nodes = r.nodes + static_cast<std::uint32_t>(random() % 20);
+            if (random() % 3 == 0) r.segment_nodes = 1 + static_cast<std::uint32_t>(random() % 4);
+            if (random() % 2 == 0) r.talks = placement::pattern::all_to_all;
+            const std::size_t before = allocations;
+            p->set_free(topo::node_id(random() % c.nodes().size()), random() % 16);
+            placed += p->choose(r, {}, a) == placement::outcome::placed ? 1 : 0;
+            spent += allocations - before;
+        }
+    }
+    CHECK(spent == 0);
+    CHECK(placed > 500);
 }
