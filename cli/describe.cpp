@@ -146,18 +146,29 @@ json to_json(const topo::fabric_description& f) {
 
 json to_json(const topo::fabric& f) {
     json out = {{"form", topo::name_of(f.form())}};
+    if (render::is_grid(f)) {
+        out["dims"] = json::array();
+        for (const auto n : f.dims()) out["dims"].push_back(n);
+        out["hops"] = json::array();
+        for (const render::hop_row& row : render::hops_of(f))
+            out["hops"].push_back({{"hops_least", row.least},
+                                   {"hops_most", row.most},
+                                   {"gb_per_s", row.each.gb_per_s},
+                                   {"alpha_us", row.each.alpha_us},
+                                   {"source", topo::name_of(row.each.from)}});
+    }
     out["levels"] = json::array();
     for (const render::level_row& row : render::levels_of(f))
         out["levels"].push_back({{"level", row.level},
-                                 {"name", render::level_name(row.level, f.levels())},
+                                 {"name", render::level_name(row.level, f)},
                                  {"groups", row.groups},
                                  {"nodes_least", row.least_nodes},
                                  {"nodes_most", row.most_nodes},
                                  {"uplink_gb_per_s_least", finite_or_null(row.least_uplink)},
                                  {"uplink_gb_per_s_most", finite_or_null(row.most_uplink)},
-                                 {"gb_per_s", row.across.gb_per_s},
-                                 {"alpha_us", row.across.alpha_us},
-                                 {"source", topo::name_of(row.across.from)}});
+                                 {"gb_per_s", row.across.present() ? json(row.across.gb_per_s) : json()},
+                                 {"alpha_us", row.across.present() ? json(row.across.alpha_us) : json()},
+                                 {"source", row.across.present() ? json(topo::name_of(row.across.from)) : json()}});
     return out;
 }
 

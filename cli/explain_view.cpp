@@ -31,9 +31,12 @@ const explained_option* find(const explained_job& job, option_kind k) {
 }
 
 std::string level_word(const topo::fabric& f, int level, std::uint32_t n) {
-    const std::string word = f.form() == topo::fabric_form::unknown ? "network" : render::level_name(level, f.levels());
+    const std::string word = f.form() == topo::fabric_form::unknown ? "network" : render::level_name(level, f);
     if (n == 1) return word;
-    return word == "leaf" ? "leaves" : word.starts_with("level") ? "groups of " + word : word + "s";
+    return word == "leaf"              ? "leaves"
+           : word.starts_with("level") ? "groups of " + word
+           : word.starts_with("box")   ? "boxes" + word.substr(3)
+                                       : word + "s";
 }
 
 // "+12.3 %" of the step taken; "the same" within the rounding.
@@ -171,7 +174,7 @@ json option_json(const explained_job& job, const explained_option& o) {
             {"predicted", prediction_json(o.predicted, job.on.network())},
             {"damage", o.damage},
             {"leaves", o.groups},
-            {"level", o.level < 0 ? json() : json(render::level_name(o.level, job.on.network().levels()))}};
+            {"level", o.level < 0 ? json() : json(render::level_name(o.level, job.on.network()))}};
 }
 
 json ring_json(placement::gpu_mask gpus, const placement::ring_cost& ring) {
@@ -268,7 +271,7 @@ json explanation_json(const explained_job& job, const topo::findings& notes) {
     for (const auto& o : why.options) out["options"].push_back(option_json(job, o));
     const topo::fabric& f = job.on.network();
     for (const auto& l : why.levels)
-        out["levels"].push_back({{"level", render::level_name(l.level, f.levels())},
+        out["levels"].push_back({{"level", render::level_name(l.level, f)},
                                  {"groups_taken", l.taken},
                                  {"nodes_of_emptiest", l.most_nodes},
                                  {"emptiest", l.most_nodes > 0 && l.group < f.groups(l.level)

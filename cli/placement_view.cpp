@@ -74,8 +74,15 @@ std::string marks(const placement::prediction& p, const render::style& s) {
     return out;
 }
 
+std::string leaf_title(const topo::fabric& f) {
+    std::string word = render::level_name(0, f);
+    for (char& c : word)
+        if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    return word;
+}
+
 std::string node_table(const placed_job& job, const render::style& s) {
-    render::table t{{"RANKS", "NODE", "LEAF", "GPUs in rank order", "NICs", "CPU NUMA"}, {}, {}};
+    render::table t{{"RANKS", "NODE", leaf_title(job.on.network()), "GPUs in rank order", "NICs", "CPU NUMA"}, {}, {}};
     std::map<std::uint32_t, std::vector<std::uint32_t>> ranks_on;
     for (std::uint32_t r = 0; r < job.got.ranks.size(); ++r) ranks_on[job.got.ranks[r].node.value].push_back(r);
     for (std::size_t i = 0; i < job.got.nodes.size() && i < nodes_shown; ++i) {
@@ -195,7 +202,7 @@ std::string parts_table(const placement::prediction& p, const topo::fabric& f, c
 std::string hop_name(unsigned level, const topo::fabric& f) {
     if (level == 0) return "inside the node";
     if (f.form() == topo::fabric_form::unknown) return "between nodes";
-    return render::level_name(static_cast<int>(level) - 1, f.levels());
+    return render::separation_name(static_cast<int>(level) - 1, f);
 }
 
 std::string hop_name(const placement::prediction& p, const topo::fabric& f) { return hop_name(p.slowest_level, f); }

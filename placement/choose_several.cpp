@@ -47,6 +47,12 @@ bool placer::state::narrow(const recipe& from, unsigned gpus, std::uint32_t want
     if (from.tier + 1 < tier_count)
         keep([good = nodes.tier(job_kind::several_nodes, gpus, from.tier)](std::size_t w) { return good[w]; });
     if (from.only.valid()) keep([same = nodes.of_class(from.only)](std::size_t w) { return same[w]; });
+    if (from.all_use != 0)
+        for (std::size_t w = 0; w < narrowed_.size(); ++w)
+            for (std::uint64_t bits = narrowed_[w]; bits != 0; bits &= bits - 1) {
+                const auto n = static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)));
+                if ((nodes.free(n) & from.all_use) != from.all_use) narrowed_[w] &= ~(bits & (~bits + 1));
+            }
     return population(narrowed_) >= wanted;
 }
 
@@ -65,7 +71,13 @@ void placer::state::score(scored& s, const request& wanted, std::uint32_t count,
         choice.collect(s.plan, narrowed_, gpus, count, trial_);
         if (wanted.segment_nodes < 2) grid.arrange(trial_);
     }
-    pick_gpus(trial_, gpus);
+    if (s.from.all_use != 0)
+        for (auto& n : trial_) n.gpus = s.from.all_use;
+    else
+        pick_gpus(trial_, gpus);
+    s.crosses = net.form() == topo::fabric_form::rail_optimised &&
+                std::any_of(trial_.begin(), trial_.end(),
+                            [this](const node_share& n) { return n.gpus != trial_.front().gpus; });
     s.mixed = std::any_of(trial_.begin(), trial_.end(), [this](const node_share& n) {
         return nodes.hardware(n.node.value) != nodes.hardware(trial_.front().node.value);
     });
@@ -114,7 +126,7 @@ void placer::state::consider_better(const recipe& base, const request& wanted, s
     }
 }
 
-// Of those within λ of the fastest: spares kept, one class, the better structure.
+// Of those within λ of the fastest: spares kept, one class, one set of rails, the better structure.
 std::size_t placer::state::best_scored() const noexcept {
     double fastest = std::numeric_limits<double>::infinity();
     int lowest = net.levels();
@@ -124,7 +136,9 @@ std::size_t placer::state::best_scored() const noexcept {
     };
     for (std::size_t i = 0; i < scored_count_; ++i) fastest = std::min(fastest, time(scored_[i]));
     const double within = fastest * (1 + options.damage_weight);
-    const auto rank = [](const scored& s) { return std::tuple(s.spares, s.mixed, s.plan.key, s.time.step_us); };
+    const auto rank = [](const scored& s) {
+        return std::tuple(s.spares, s.mixed, s.plan.key.level, s.crosses, s.plan.key, s.time.step_us);
+    };
     std::size_t won = scored_count_;
     for (std::size_t i = 0; i < scored_count_; ++i)
         if (time(scored_[i]) <= within && (won == scored_count_ || rank(scored_[i]) < rank(scored_[won]))) won = i;

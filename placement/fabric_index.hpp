@@ -40,6 +40,12 @@ public:
     [[nodiscard]] const topo::cost& level_cost(int separation) const noexcept {
         return costs_[static_cast<std::size_t>(separation)];
     }
+    // Where a hop between nodes of this separation runs: in a rail-optimised fabric one that changes rails goes one
+    // level higher.
+    [[nodiscard]] int hop_level(int separation, bool same_rails) const noexcept {
+        const bool higher = form_ == topo::fabric_form::rail_optimised && !same_rails && separation + 1 < separations();
+        return separation + (higher ? 1 : 0);
+    }
     [[nodiscard]] int separations() const noexcept { return static_cast<int>(costs_.size()); }
     [[nodiscard]] topo::fabric_form form() const noexcept { return form_; }
     [[nodiscard]] std::uint32_t spare_nodes() const noexcept { return spare_nodes_; }

@@ -7,7 +7,9 @@
 namespace placement {
 namespace {
 
-constexpr std::size_t most_cells = std::size_t{1} << 17;  // positions × shapes of one question
+constexpr std::size_t most_cells = std::size_t{1} << 17;   // positions × shapes of one question
+constexpr std::size_t most_growth = std::size_t{1} << 15;  // distances looked at to grow sets
+constexpr std::uint32_t most_grown = 64;                   // nodes
 constexpr std::size_t tiers_of_volume = 8;
 // A box of tier t has a volume from wanted × limit[t] on, below wanted × limit[t + 1].
 constexpr std::array<double, tiers_of_volume + 1> volume_limits = {1, 1.15, 1.35, 1.6, 2, 2.6, 3.5, 5, 8};
@@ -28,6 +30,9 @@ grid_choice::grid_choice(const fabric_index& net, std::size_t node_count) : net_
     make_curves(node_count);
     hits_.reserve(node_count);
     keyed_.reserve(node_count);
+    near_.reserve(node_count);
+    total_.reserve(node_count);
+    grown_.reserve(most_grown);
     if (positions_ > most_cells) return;
     sum_.assign(positions_, 0);
     next_.assign(positions_, 0);
@@ -64,6 +69,7 @@ void grid_choice::make_curves(std::size_t node_count) {
 
 grid_plan grid_choice::find(grid_plan::kind how, node_index::words eligible, std::uint32_t wanted) noexcept {
     if (!on_grid() || wanted == 0 || how == grid_plan::kind::none) return {};
+    if (how == grid_plan::kind::grown) return find_grown(eligible, wanted);
     if (how != grid_plan::kind::box) return find_arc(how, eligible, wanted);
     if (sum_.empty() || wanted > positions_) return {};
     return net_->form() == topo::fabric_form::hypercube ? find_subcube(eligible, wanted) : find_box(eligible, wanted);
@@ -71,9 +77,7 @@ grid_plan grid_choice::find(grid_plan::kind how, node_index::words eligible, std
 
 grid_plan grid_choice::find_arc(grid_plan::kind how, node_index::words eligible, std::uint32_t wanted) noexcept {
     const std::size_t which = how == grid_plan::kind::snake ? 0 : 1;
-    hits_.clear();
-    for (const auto n : curve_[which])
-        if (has(eligible, n)) hits_.push_back(n);
+    list_hits(which, eligible);
     grid_plan best;
     if (hits_.size() < wanted) return best;
     std::uint32_t least = no_group;
@@ -87,6 +91,59 @@ grid_plan grid_choice::find_arc(grid_plan::kind how, node_index::words eligible,
         best.how = how;
         best.start = first;
     }
+    return best;
+}
+
+void grid_choice::list_hits(std::size_t curve, node_index::words eligible) noexcept {
+    hits_.clear();
+    for (const auto n : curve_[curve])
+        if (has(eligible, n)) hits_.push_back(n);
+}
+
+// From hits_[seed] on, always the node nearest to any of the set, or the one nearest to all of them.
+void grid_choice::grow(std::uint32_t seed, bool compact, std::uint32_t wanted, std::vector<node_share>& out) noexcept {
+    constexpr std::uint32_t taken = no_group;
+    near_.assign(hits_.size(), topo::unreachable_level);
+    total_.assign(hits_.size(), 0);
+    std::uint32_t next = seed;
+    for (std::uint32_t n = 0; n < wanted; ++n) {
+        const std::uint32_t added = hits_[next];
+        out.push_back({node_id(added), 0});
+        near_[next] = taken;
+        std::pair least(taken, taken);
+        for (std::uint32_t i = 0; i < hits_.size(); ++i) {
+            if (near_[i] == taken) continue;
+            const auto apart = static_cast<std::uint32_t>(net_->separation(added, hits_[i]));
+            near_[i] = std::min(near_[i], apart);
+            total_[i] += apart;
+            const std::pair now = compact ? std::pair(total_[i], near_[i]) : std::pair(near_[i], total_[i]);
+            if (now >= least) continue;
+            least = now;
+            next = i;
+        }
+    }
+}
+
+grid_plan grid_choice::find_grown(node_index::words eligible, std::uint32_t wanted) noexcept {
+    if (wanted > most_grown) return {};
+    list_hits(1, eligible);
+    const std::size_t work = std::size_t{wanted} * (hits_.size() + wanted);
+    const std::size_t seeds = std::min(hits_.size(), most_growth / 2 / std::max<std::size_t>(1, work));
+    grid_plan best;
+    std::uint64_t least = ~std::uint64_t{0};
+    for (std::size_t i = 0; i < seeds && hits_.size() >= wanted; ++i)
+        for (const bool compact : {false, true}) {
+            const auto seed = static_cast<std::uint32_t>(i * hits_.size() / seeds);
+            grown_.clear();
+            grow(seed, compact, wanted, grown_);
+            arrange(grown_);
+            const std::uint64_t length = weight(grown_);
+            if (length >= least) continue;
+            least = length;
+            best.how = grid_plan::kind::grown;
+            best.start = seed;
+            best.side[0] = compact ? 1 : 0;
+        }
     return best;
 }
 
@@ -251,19 +308,19 @@ grid_plan grid_choice::find_subcube(node_index::words eligible, std::uint32_t wa
 
 void grid_choice::collect(const grid_plan& plan, node_index::words eligible, std::uint32_t wanted,
                           std::vector<node_share>& out) noexcept {
+    const std::size_t begin = out.size();
     if (plan.how != grid_plan::kind::box) {
-        const std::size_t which = plan.how == grid_plan::kind::snake ? 0 : 1;
-        hits_.clear();
-        for (const auto n : curve_[which])
-            if (has(eligible, n)) hits_.push_back(n);
-        const std::size_t from = out.size();
-        for (std::uint32_t i = 0; i < wanted; ++i) out.push_back({node_id(hits_[(plan.start + i) % hits_.size()]), 0});
-        if (which == 1) arrange({out.data() + from, wanted});
+        list_hits(plan.how == grid_plan::kind::snake ? 0 : 1, eligible);
+        if (plan.how == grid_plan::kind::grown)
+            grow(plan.start, plan.side[0] != 0, wanted, out);
+        else
+            for (std::uint32_t i = 0; i < wanted; ++i)
+                out.push_back({node_id(hits_[(plan.start + i) % hits_.size()]), 0});
+        if (plan.how != grid_plan::kind::snake) arrange({out.data() + begin, wanted});
         return;
     }
     const auto dims = net_->dims();
     std::array<std::uint16_t, max_grid_dims> step = {};
-    const std::size_t begin = out.size();
     for (std::size_t d = 0; d < dims.size();) {
         std::size_t at = 0, rest = plan.start;
         for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -275,69 +332,6 @@ void grid_choice::collect(const grid_plan& plan, node_index::words eligible, std
     }
     arrange({out.data() + begin, out.size() - begin});
     out.resize(begin + wanted);
-}
-
-// low_ and extent_: in each dimension the shortest stretch that holds all coordinates, perhaps round the end.
-void grid_choice::bound(std::span<const node_share> nodes) noexcept {
-    const auto dims = net_->dims();
-    std::array<bool, 2 * (topo::max_separation + 2)> there;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-        const std::uint32_t size = dims[d];
-        std::fill_n(there.begin(), size, false);
-        for (const auto& n : nodes) there[net_->coordinates(n.node.value)[d]] = true;
-        std::uint32_t gap = 0, gap_end = 0, run = 0;  // the longest stretch of nothing ends before gap_end
-        for (std::uint32_t i = 0; i < 2 * size; ++i) {
-            if (!there[i % size]) {
-                ++run;
-                continue;
-            }
-            if (run > gap && run < size) {
-                gap = run;
-                gap_end = i % size;
-            }
-            run = 0;
-        }
-        low_[d] = static_cast<std::uint16_t>(gap_end);
-        extent_[d] = static_cast<std::uint16_t>(size - gap);
-    }
-    // The ring comes home by itself where it goes round a dimension of even size, or of two.
-    outer_ = dims.size();
-    comb_ = false;
-    for (std::size_t d = 0; d < dims.size() && outer_ == dims.size(); ++d)
-        if (extent_[d] == 2 || (extent_[d] == dims[d] && dims[d] > 1 && dims[d] % 2 == 0)) outer_ = d;
-    if (outer_ < dims.size()) return;
-    comb_ = true;
-    outer_ = 0;
-    for (std::size_t d = 0; d < dims.size(); ++d)
-        if (extent_[d] > 1 && (extent_[outer_] == 1 || (extent_[d] % 2 == 0 && extent_[outer_] % 2 != 0))) outer_ = d;
-}
-
-// How far round the ring a position is.
-std::uint32_t grid_choice::turn(const std::uint16_t* at) const noexcept {
-    const auto dims = net_->dims();
-    const auto inside = [&](std::size_t d) { return at[d] >= low_[d] ? at[d] - low_[d] : at[d] + dims[d] - low_[d]; };
-    std::uint32_t line = 0, length = 1;
-    for (std::size_t d = 0; d < dims.size(); ++d) {
-        if (d == outer_) continue;
-        const std::uint32_t side = extent_[d];
-        line = line * side + (line % 2 != 0 ? side - 1 - inside(d) : inside(d));
-        length *= side;
-    }
-    const std::uint32_t row = inside(outer_);
-    if (!comb_ || length == 1) return row * length + (row % 2 != 0 ? length - 1 - line : line);
-    if (line == 0) return extent_[outer_] * length - 1 - row;
-    return row * (length - 1) + (row % 2 != 0 ? length - 1 - line : line - 1);
-}
-
-void grid_choice::arrange(std::span<node_share> nodes) noexcept {
-    if (!on_grid() || nodes.size() < 3) return;
-    for (const auto& n : nodes)
-        if (net_->coordinates(n.node.value)[0] == fabric_index::nowhere) return;
-    bound(nodes);
-    keyed_.clear();
-    for (const auto& n : nodes) keyed_.emplace_back(turn(net_->coordinates(n.node.value)), n);
-    std::sort(keyed_.begin(), keyed_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = keyed_[i].second;
 }
 
 }  // namespace placement

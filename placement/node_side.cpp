@@ -80,6 +80,7 @@ void node_sides::measure_outside(node_side& side) const noexcept {
     side.rails = std::max(1u, static_cast<std::uint32_t>(std::popcount(nics)));
     for (; nics != 0; nics &= nics - 1) {
         const auto nic = static_cast<std::size_t>(std::countr_zero(nics));
+        if (costs.rail[nic] >= 0) side.rail_set |= std::uint64_t{1} << costs.rail[nic];
         const topo::cost* out = nullptr;
         const topo::cost* in = nullptr;
         for (gpu_mask m = side.gpus; m != 0; m &= m - 1) {

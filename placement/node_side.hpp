@@ -43,6 +43,7 @@ struct node_side {
     hop close;               // from the last back to the first
     std::uint64_t nics = 0;  // those of the GPUs, bit i: NIC i of the class
     std::uint32_t rails = 1;
+    std::uint64_t rail_set = 0;  // which: bit i is position i among the NICs that compute
     double out_alpha_us = 0, in_alpha_us = 0;
     double out_gb_per_s = std::numeric_limits<double>::infinity();  // of the slowest NIC
     double in_gb_per_s = std::numeric_limits<double>::infinity();

@@ -25,14 +25,16 @@ struct placer::state {
         unsigned tier = tier_count - 1;  // the worst quality
         topo::class_id only;             // invalid: all classes
         bool spares = false;             // also nodes that should be kept back
+        gpu_mask all_use = 0;            // the same GPUs on every node; 0: each its best
     };
     // One scored way to place the job. Lower step wins unless within λ; then the lower rank by structure.
     struct scored {
         node_plan plan;
         grid_plan grid;  // found: instead of the plan, whose key only says in which order equal ones go
         recipe from;
-        bool spares = false;  // takes nodes that should be kept back
-        bool mixed = false;   // nodes of several classes
+        bool spares = false;   // takes nodes that should be kept back
+        bool mixed = false;    // nodes of several classes
+        bool crosses = false;  // rails, in a rail-optimised fabric: other GPUs here than there
         prediction time;
     };
     // One node of a one-node job.
@@ -76,6 +78,7 @@ private:
     // choose_shapes.cpp
     void consider_shapes(const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
     void consider_grid(const recipe& from, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
+    void consider_rails(const recipe& from, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;
     void consider_shares(const recipe& from, const node_plan& packed, const request& wanted, std::uint32_t nodes,
                          unsigned gpus) noexcept;
     void score(scored& s, const request& wanted, std::uint32_t nodes, unsigned gpus) noexcept;

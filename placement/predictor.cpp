@@ -74,7 +74,8 @@ void predictor::cross(ring_state& ring, const node_share& a, const node_side& fr
         ring.add(0, 0, from_rank, to_rank, topo::unreachable_level);
         return;
     }
-    const topo::cost& level = net_->level_cost(net_->separation(a.node.value, b.node.value));
+    const int apart = net_->hop_level(net_->separation(a.node.value, b.node.value), from.rail_set == to.rail_set);
+    const topo::cost& level = net_->level_cost(apart);
     double bw = std::min(from.rails, to.rails) * std::min({from.out_gb_per_s, to.in_gb_per_s, level.gb_per_s});
     for (int l = 0; l < common; ++l) {
         const auto i = static_cast<std::size_t>(l);
@@ -83,7 +84,7 @@ void predictor::cross(ring_state& ring, const node_share& a, const node_side& fr
         if (up != no_group) bw = std::min(bw, net_->capacity(l, up) / std::max(1u, out_flows_[i][up]));
         if (down != no_group) bw = std::min(bw, net_->capacity(l, down) / std::max(1u, in_flows_[i][down]));
     }
-    ring.add(from.out_alpha_us + level.alpha_us + to.in_alpha_us, bw, from_rank, to_rank, 1 + common);
+    ring.add(from.out_alpha_us + level.alpha_us + to.in_alpha_us, bw, from_rank, to_rank, 1 + apart);
     ring.used.add(level);
     ring.add(from.outside);
     ring.add(to.outside);

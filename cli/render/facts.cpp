@@ -138,13 +138,72 @@ std::vector<level_row> levels_of(const topo::fabric& f) {
             row.most_uplink = std::max(row.most_uplink, up);
         }
         if (row.groups == 0) row.least_nodes = 0;
-        row.across = f.level_cost(level);
+        if (!is_grid(f)) row.across = f.level_cost(level);
         rows.push_back(row);
     }
     return rows;
 }
 
-std::string level_name(int level, int levels) {
+bool is_grid(const topo::fabric& f) noexcept {
+    return f.form() == topo::fabric_form::torus || f.form() == topo::fabric_form::hypercube;
+}
+
+std::string grid_line(const topo::fabric& f) {
+    std::string text;
+    int most = 0;
+    for (const auto n : f.dims()) {
+        text += fmt::format("{}{}", text.empty() ? "" : " x ", n);
+        most += static_cast<int>(n / 2);
+    }
+    return fmt::format("{}, every dimension wraps around; {} at most", text,
+                       counted(static_cast<std::size_t>(most), "hop"));
+}
+
+std::vector<hop_row> hops_of(const topo::fabric& f) {
+    std::vector<hop_row> rows;
+    int most = 0;
+    for (const auto n : f.dims()) most += static_cast<int>(n / 2);
+    for (int hops = 1; hops <= most; ++hops) {
+        const topo::cost& c = f.level_cost(hops - 1);
+        if (!rows.empty() && rows.back().each.gb_per_s == c.gb_per_s && rows.back().each.alpha_us == c.alpha_us &&
+            rows.back().each.from == c.from)
+            rows.back().most = hops;
+        else
+            rows.push_back({hops, hops, c});
+    }
+    return rows;
+}
+
+std::string counted_leaves(std::size_t n, const topo::fabric& f) {
+    const std::string one = level_name(0, f);
+    return counted(n, one, one == "leaf" ? "leaves" : is_grid(f) ? "boxes" : one + "s");
+}
+
+std::string separation_name(int separation, const topo::fabric& f) {
+    return is_grid(f) ? counted(static_cast<std::size_t>(separation) + 1, "hop") : level_name(separation, f);
+}
+
+std::string level_name(int level, const topo::fabric& f) {
+    const int levels = f.levels();
+    switch (f.form()) {
+        case topo::fabric_form::torus:
+        case topo::fabric_form::hypercube: return level == 0 ? "box" : fmt::format("box of level {}", level);
+        case topo::fabric_form::dragonfly:
+            if (level + 1 == levels) return "global";
+            if (level + 2 == levels) return "group";
+            if (level == 0) return "router";
+            break;
+        case topo::fabric_form::nvlink_domain:
+            if (level == 0) return "domain";
+            break;
+        case topo::fabric_form::block:
+            if (level == 0) return "block";
+            break;
+        case topo::fabric_form::rail_optimised:
+            if (level == 0) return "unit";
+            break;
+        default: break;
+    }
     if (level == 0) return "leaf";
     if (level == 1 && levels == 2) return "spine";
     if (level == 1 && levels == 3) return "spine";

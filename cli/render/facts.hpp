@@ -49,11 +49,27 @@ struct level_row {
     std::size_t most_nodes = 0;
     double least_uplink = 0;  // GB/s; infinity: unknown
     double most_uplink = 0;
-    topo::cost across;  // one node to another whose lowest common level this is
+    topo::cost across;  // one node to another whose lowest common level this is; none in a grid (hops_of)
 };
 [[nodiscard]] std::vector<level_row> levels_of(const topo::fabric& f);
-// "leaf", "spine", "level 3".
-[[nodiscard]] std::string level_name(int level, int levels);
+// "leaf", "spine", "level 3"; "domain", "block", "unit", "router", "group", "global", "box" where the form has such.
+[[nodiscard]] std::string level_name(int level, const topo::fabric& f);
+// "5 leaves", "1 box" of level 0.
+[[nodiscard]] std::string counted_leaves(std::size_t n, const topo::fabric& f);
+// "1 hop", "3 hops" in a grid, the level's name elsewhere.
+[[nodiscard]] std::string separation_name(int separation, const topo::fabric& f);
+
+// What it costs to reach a node so many hops away, in a torus or hypercube; runs of equal costs are one row. Empty for
+// other forms.
+struct hop_row {
+    int least = 1;
+    int most = 1;
+    topo::cost each;
+};
+[[nodiscard]] std::vector<hop_row> hops_of(const topo::fabric& f);
+[[nodiscard]] bool is_grid(const topo::fabric& f) noexcept;
+// "4 x 4 x 2, every dimension wraps around; 5 hops at most".
+[[nodiscard]] std::string grid_line(const topo::fabric& f);
 // "16" or "12 to 16".
 [[nodiscard]] std::string range_text(std::size_t least, std::size_t most);
 [[nodiscard]] std::string uplink_text(double least, double most);  // GB/s, "unknown" for infinity

@@ -120,7 +120,7 @@ std::string fabric_section(const explained_job& job) {
     for (const auto& s : job.why.got.nodes) used.push_back(s.node);
     std::vector<std::vector<std::string>> rows;
     for (const auto& l : job.why.levels)
-        rows.push_back({level_name(l.level, f.levels()), std::to_string(l.taken), std::to_string(l.most_nodes),
+        rows.push_back({level_name(l.level, f), std::to_string(l.taken), std::to_string(l.most_nodes),
                         l.most_nodes > 0 && l.group < f.groups(l.level)
                             ? std::string(f.name(l.level, topo::group_id(l.group)))
                             : "–"});

@@ -147,9 +147,17 @@ std::string fabric_section(const topo::fabric& f, const std::vector<std::string>
                "output to atoll merge --fabric.</p>\n</section>\n";
     out += fabric_picture(f, names, {});
     std::vector<std::vector<std::string>> rows;
+    if (is_grid(f)) {
+        for (const hop_row& row : hops_of(f))
+            rows.push_back({range_text(static_cast<std::size_t>(row.least), static_cast<std::size_t>(row.most)),
+                            short_number(row.each.gb_per_s), short_number(row.each.alpha_us),
+                            std::string(topo::name_of(row.each.from))});
+        return out + "<p class=\"sub\">" + html(grid_line(f)) + "</p>\n" +
+               data_table("", {"hops", "GB/s", "µs", "source"}, rows) + "</section>\n";
+    }
     const auto levels = levels_of(f);
     for (const level_row& row : levels)
-        rows.push_back({level_name(row.level, f.levels()), std::to_string(row.groups),
+        rows.push_back({level_name(row.level, f), std::to_string(row.groups),
                         range_text(row.least_nodes, row.most_nodes),
                         row.level + 1 == f.levels() ? "–" : uplink_text(row.least_uplink, row.most_uplink),
                         short_number(row.across.gb_per_s), short_number(row.across.alpha_us),

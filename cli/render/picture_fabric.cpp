@@ -102,8 +102,8 @@ std::string switch_box(const drawing& d, int level, std::uint32_t g, double x) {
     return fmt::format(
                "<g><title>{}</title><rect class=\"switch\" x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" "
                "height=\"{:.0f}\" rx=\"8\"/>",
-               html(fmt::format("{}, {}", name, level_name(level, d.f.levels()))), x - switch_w / 2, d.y_of(level),
-               switch_w, switch_h) +
+               html(fmt::format("{}, {}", name, level_name(level, d.f))), x - switch_w / 2, d.y_of(level), switch_w,
+               switch_h) +
            text_at(x, d.y_of(level) + 19, "strong", shorten(name, 13)) + "</g>";
 }
 
@@ -144,7 +144,7 @@ std::string fabric_picture(const topo::fabric& f, const std::vector<std::string>
         "<div class=\"picture\"><svg role=\"img\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
         "{1:.0f}\"><title>{2}</title>",
         d.width, height,
-        html(fmt::format("Fabric: {} over {}", topo::name_of(f.form()), counted(f.groups(0), "leaf", "leaves"))));
+        html(fmt::format("Fabric: {} over {}", topo::name_of(f.form()), counted_leaves(f.groups(0), f))));
     out += lines(d);
     for (const auto& [at, x] : d.centre)
         if (at.first > 0) out += switch_box(d, at.first, at.second, x);

@@ -130,6 +130,25 @@ std::string class_text(const topo::node_class& h, const class_view& view, const 
     return out;
 }
 
+namespace {
+
+std::string grid_text(const topo::fabric& f, const style& s) {
+    table t{{"distance", "GB/s", "us", "source"}, {false, true, true}, {}};
+    for (const hop_row& row : hops_of(f))
+        t.add({row.least == row.most ? counted(static_cast<std::size_t>(row.least), "hop")
+                                     : fmt::format("{} to {} hops", row.least, row.most),
+               short_number(row.each.gb_per_s), short_number(row.each.alpha_us),
+               std::string(topo::name_of(row.each.from))});
+    std::string out = grid_line(f) + "\n" + t.text(s);
+    const auto levels = levels_of(f);
+    if (!levels.empty())
+        out += fmt::format("Counted in {} of {} nodes\n", counted_leaves(levels.front().groups, f),
+                           range_text(levels.front().least_nodes, levels.front().most_nodes));
+    return out;
+}
+
+}  // namespace
+
 std::string fabric_text(const topo::fabric& f, std::size_t nodes, const style& s) {
     std::string out = s.bold("Fabric") + fmt::format("  {}, {}\n", topo::name_of(f.form()), counted(nodes, "node"));
     if (f.form() == topo::fabric_form::unknown) {
@@ -138,13 +157,13 @@ std::string fabric_text(const topo::fabric& f, std::size_t nodes, const style& s
             "--fabric\n";
         return out + "\n";
     }
+    if (is_grid(f)) return out + grid_text(f, s) + "\n";
     table t{{"level", "groups", "nodes each", "uplink GB/s", "across GB/s", "across us", "source"},
             {false, true, true, true, true, true},
             {}};
     const auto rows = levels_of(f);
     for (const level_row& row : rows)
-        t.add({level_name(row.level, f.levels()), std::to_string(row.groups),
-               range_text(row.least_nodes, row.most_nodes),
+        t.add({level_name(row.level, f), std::to_string(row.groups), range_text(row.least_nodes, row.most_nodes),
                row.level + 1 == f.levels() ? "-" : uplink_text(row.least_uplink, row.most_uplink),
                short_number(row.across.gb_per_s), short_number(row.across.alpha_us),
                std::string(topo::name_of(row.across.from))});

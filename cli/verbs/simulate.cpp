@@ -234,7 +234,7 @@ int run(const options& o) {
     if (s.gpus == 0)
         return out.fail(place_of(o.file), "the cluster has no GPU, so no job can run", "give a cluster with GPUs");
     for (int level = 0; level < healthy->network().levels(); ++level)
-        s.levels.push_back(render::level_name(level, healthy->network().levels()));
+        s.levels.push_back(render::level_name(level, healthy->network()));
     s.cluster_simulated = healthy->simulated();
     auto jobs = trace_of(o, static_cast<double>(s.gpus));
     if (!jobs) return out.fail(jobs.failure());

@@ -128,7 +128,7 @@ double link_loads::stream(const node_share& from, const node_share& to, double b
     const node_side out = side_of(from);
     const node_side& in = side_of(to);
     const std::uint32_t first = rank_at(from, out.ranks - 1), second = rank_at(to, 0);
-    const int apart = net_->separation(a, b);
+    const int apart = net_->hop_level(net_->separation(a, b), out.rail_set == in.rail_set);
     if (apart == topo::unreachable_level) {
         now_.broken = true;
         now_.level = topo::unreachable_level;
