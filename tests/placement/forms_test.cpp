@@ -267,3 +267,45 @@ TEST_CASE("a deadline that has passed leaves the nested boxes of a torus") {
     CHECK(a.nodes.size() == 10);
     CHECK(all_distinct(a));
 }
+
+TEST_CASE("rail-optimised: parts of nodes take the same GPUs everywhere, so that every ring keeps to its rail") {
+    const auto made = [](topo::fabric_form form) {
+        topo::cluster_description d;
+        d.name = "rails";
+        d.fabric = boards::fabric_of({{4, 4}, {}, 0, true});
+        d.fabric.form = form;
+        d.classes = {four()};
+        d.nodes = {{"four", {}}};
+        for (std::size_t i = 0; i < 8; ++i) d.nodes[0].nodes.push_back(boards::node_name(i));
+        auto built = topo::cluster::build(std::move(d));
+        REQUIRE(built);
+        return std::move(*built);
+    };
+    const auto c = made(fabric_form::rail_optimised);
+    auto p = chooser_for(c);
+    // Node by node the best two of three are others: 0,1 or 2,3; 1 and 2 are free on all of the first unit.
+    for (const std::uint32_t n : {0u, 1u, 2u, 3u}) p.set_free(node_id(n), n % 2 == 0 ? 0b0111 : 0b1110);
+    for (const std::uint32_t n : {4u, 5u, 6u, 7u}) p.set_free(node_id(n), 0);
+    answer a;
+    const auto alike = [&] {
+        return std::all_of(a.nodes.begin(), a.nodes.end(), [&](const auto& n) { return n.gpus == a.nodes[0].gpus; });
+    };
+    REQUIRE(p.choose(job(4, 2), {}, a) == outcome::placed);
+    CHECK(alike());
+    CHECK(a.nodes[0].gpus == 0b0110);
+    // Two that have the same pair are taken rather than the first two.
+    for (const std::uint32_t n : {0u, 1u, 2u, 3u}) p.set_free(node_id(n), n == 0 || n == 3 ? 0b0011 : 0b1100);
+    REQUIRE(p.choose(job(2, 2), {}, a) == outcome::placed);
+    CHECK(alike());
+    // Where no two have the same they are taken as they are: the job is not refused, and its time has the longer way.
+    for (const std::uint32_t n : {1u, 2u}) p.set_free(node_id(n), 0);
+    p.set_free(node_id(3), 0b1100);
+    REQUIRE(p.choose(job(2, 2), {}, a) == outcome::placed);
+    CHECK(!alike());
+    const auto tree = made(fabric_form::tree);
+    answer plain;
+    plain.nodes = a.nodes;
+    chooser_for(tree).predict(job(2, 2), plain);
+    CHECK(a.predicted.latency_us > plain.predicted.latency_us);
+    CHECK(a.predicted.slowest_level == 2);
+}
