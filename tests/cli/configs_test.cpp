@@ -49,7 +49,8 @@ TEST_CASE("every example is valid, shown in the words of its form, and places jo
                 run_atoll({"place", example(s.file), "--nodes", nodes, "--gpus-per-node", s.gpus, "--json"});
             CHECK(placed.code == 0);
             std::set<std::string> names;
-            for (const auto& n : placed.json()["nodes"]) names.insert(n["name"]);
+            const auto object = placed.json();
+            for (const auto& n : object["nodes"]) names.insert(n["name"]);
             CHECK(names.size() == std::stoul(nodes));
         }
     }
