@@ -52,6 +52,7 @@ topo::result<std::vector<fault>> parse_faults(std::string_view text, const std::
         };
         if (++number > most_lines) return bad("more than 10000 lines");
         line = line.substr(0, line.find('#'));
+        line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
         const std::string_view id = word_of(line);
         if (id.empty()) continue;
         const std::string_view kind = word_of(line);
