@@ -5,6 +5,8 @@
 #include <array>
 #include <bit>
 
+#include "placement/slices.hpp"
+
 namespace kube {
 namespace {
 
@@ -89,67 +91,20 @@ private:
         return true;
     }
 
-    [[nodiscard]] unsigned room_of(gpu_mask set) const noexcept {
-        unsigned sum = 0;
-        for_each_gpu(set, [&](std::size_t g) { sum += open_[g]; });
-        return sum;
-    }
-
-    // The fewest GPUs that hold the request; of these sets the one that leaves least behind on them, then the fastest.
+    // The fewest GPUs that hold the request.
     bool pack() {
+        placement::slice_counts free{}, must{};
         unsigned size = left_;
-        for_each_gpu(offered_, [&](std::size_t g) { size += take_[g]; });
-        const gpu_mask must = used();
-        std::vector<std::size_t> others;
-        for_each_gpu(offered_ & ~must, [&](std::size_t g) { others.push_back(g); });
-        std::stable_sort(others.begin(), others.end(), [&](auto a, auto b) { return open_[a] > open_[b]; });
-        gpu_mask greedy = must;
-        std::size_t more = 0;
-        while (room_of(greedy) < size) {
-            if (more == others.size()) return false;
-            greedy |= bit(others[more++]);
-        }
-        return fill(offered_ == 0 || others.size() > placement::max_table_gpus ? greedy
-                                                                               : best_set(must, others, more, size));
-    }
-
-    [[nodiscard]] gpu_mask best_set(gpu_mask must, const std::vector<std::size_t>& others, std::size_t more,
-                                    unsigned size) const {
-        gpu_mask best = 0;
-        unsigned best_spare = ~0u;
-        placement::subset_choice best_score;
-        const std::uint32_t end = std::uint32_t{1} << others.size();
-        for (std::uint32_t pick = 0; pick < end; ++pick) {
-            if (static_cast<std::size_t>(std::popcount(pick)) != more) continue;
-            gpu_mask set = must;
-            for (std::size_t i = 0; i < others.size(); ++i)
-                if ((pick >> i & 1) != 0) set |= bit(others[i]);
-            const unsigned room = room_of(set);
-            if (room < size || room - size > best_spare) continue;
-            const auto score = table_.score(set, offered_);
-            const auto key = [](gpu_mask m, const placement::subset_choice& s) {
-                return std::tuple(s.ring_us, s.damage, m);
-            };
-            if (room - size == best_spare && key(best, best_score) <= key(set, score)) continue;
-            best = set;
-            best_spare = room - size;
-            best_score = score;
-        }
-        return best;
-    }
-
-    // Fullest first, so that what stays free lies on one GPU.
-    bool fill(gpu_mask set) {
-        std::vector<std::size_t> order;
-        for_each_gpu(set, [&](std::size_t g) { order.push_back(g); });
-        std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return open_[a] < open_[b]; });
-        // A GPU of the set that gets nothing would make the set smaller, which the fewest cannot be.
-        for (const std::size_t g : order) {
-            const unsigned now = std::min(left_, open_[g] - take_[g]);
-            take_[g] += now;
-            left_ -= now;
-        }
-        return left_ == 0;
+        for_each_gpu(offered_, [&](std::size_t g) {
+            free[g] = static_cast<std::uint16_t>(open_[g]);
+            must[g] = static_cast<std::uint16_t>(take_[g]);
+            size += take_[g];
+        });
+        const auto taken = placement::choose_slices(table_, free, must, size, placement::slice_policy::pack);
+        if (!taken) return false;
+        for_each_gpu(offered_, [&](std::size_t g) { take_[g] = (*taken)[g]; });
+        left_ = 0;
+        return true;
     }
 
     const placement::subset_table& table_;

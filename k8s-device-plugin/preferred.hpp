@@ -3,7 +3,8 @@
 //
 // The answer holds exactly `size` distinct ids out of those offered, all required ones among them, and does not
 // depend on the order in which they come. Whole GPUs: the best set of placement::subset_table, also for one GPU (it
-// takes the rest of a broken pair). Shared GPUs: spread or pack first, the table among what is equal.
+// takes the rest of a broken pair). Shared GPUs: pack is placement::choose_slices; spread takes the GPUs that most
+// slices are free of, each as often as the others, and asks the table where that leaves a choice.
 #pragma once
 
 #include <span>
