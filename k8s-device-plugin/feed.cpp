@@ -40,9 +40,9 @@ bool feed::was_unhealthy(const std::string& gpu) const {
     return false;
 }
 
-snapshot feed::wait(std::uint64_t seen, std::chrono::milliseconds most) const {
+snapshot feed::wait(std::uint64_t seen, std::uint64_t stream, std::chrono::milliseconds most) const {
     std::unique_lock lock(guard_);
-    changed_.wait_for(lock, most, [&] { return now_.version != seen; });
+    changed_.wait_for(lock, most, [&] { return now_.version != seen || current_ != stream; });
     return now_;
 }
 

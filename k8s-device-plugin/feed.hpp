@@ -28,8 +28,8 @@ public:
     // What is known of that inventory; nothing when another one has come since. No change, no new version.
     void set_unhealthy(const inventory& of, topo::gpu_mask unhealthy);
 
-    // The snapshot once its version differs from `seen`, or as it is after `most`.
-    [[nodiscard]] snapshot wait(std::uint64_t seen, std::chrono::milliseconds most) const;
+    // The snapshot once its version differs from `seen` or `stream` is ended, or as it is after `most`.
+    [[nodiscard]] snapshot wait(std::uint64_t seen, std::uint64_t stream, std::chrono::milliseconds most) const;
 
     // Open ListAndWatch streams. A new one ends all before it: the kubelet has one.
     [[nodiscard]] std::uint64_t open_stream();

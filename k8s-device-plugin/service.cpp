@@ -78,7 +78,7 @@ grpc::Status plugin_service::ListAndWatch(grpc::ServerContext* context, const v1
             if (!stream->Write(listed(now, settings_.numa_hints))) break;
             sent = now.version;
         }
-        now = feed_.wait(sent, std::chrono::milliseconds(250));
+        now = feed_.wait(sent, own, std::chrono::milliseconds(250));
     }
     feed_.close_stream(own);
     return grpc::Status::OK;

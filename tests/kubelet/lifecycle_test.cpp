@@ -78,8 +78,7 @@ TEST_CASE("case 10: refused three times, then taken; the pause does not grow far
 TEST_CASE("the plugin comes first: no folder, then a folder, then a kubelet") {
     setup s;
     s.run();
-    std::this_thread::sleep_for(300ms);
-    CHECK(get(s.port, "/readyz").status == 503);
+    CHECK(s.kubelet.wait([&] { return get(s.port, "/readyz").status == 503; }));
     std::filesystem::create_directories(s.sockets);
     std::this_thread::sleep_for(300ms);
     s.kubelet.start();

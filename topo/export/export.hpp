@@ -23,4 +23,20 @@ struct export_output {
 // no sibling threads; left out with a finding when unknown), Links= (NVLink counts, -1 for itself).
 [[nodiscard]] result<export_output> to_slurm_gres(const cluster& c);
 
+// Kubernetes. Each fails with bad_input when the fabric has no switches (unknown, torus, hypercube) or a name cannot
+// stand there; what a target cannot say, and nodes that lack a level, are notes. Deterministic. O(nodes × depth).
+//
+// Node objects with labels for `kubectl apply --server-side`: fabric.topograph.run/tier-N (0: leaf),
+// accelerator.topograph.run/domain, the older network.topology.nvidia.com/{leaf,spine,core,accelerator}, and
+// atoll.dev/node-class.
+[[nodiscard]] result<export_output> to_k8s_labels(const cluster& c);
+// The same labels as NodeFeature objects, which NFD's master puts on the nodes.
+[[nodiscard]] result<export_output> to_nfd(const cluster& c);
+// Kueue: Topology with the levels of these labels, a ResourceFlavor, and a ClusterQueue and LocalQueue to start from.
+[[nodiscard]] result<export_output> to_kueue(const cluster& c);
+// Volcano: a HyperNode a switch; tier 1 is a leaf.
+[[nodiscard]] result<export_output> to_volcano(const cluster& c);
+// NVIDIA topograph: a model file. What our importer reads back has the same switches, nodes and domains.
+[[nodiscard]] result<export_output> to_topograph(const cluster& c);
+
 }  // namespace topo
