@@ -107,7 +107,9 @@ TEST_CASE("10,000 calls: every answer is the optimum, nothing falls back, memory
     for (int i = 0; i < 3000; ++i) one(true);
     const long after = s.plugin->resident_kb();
     MESSAGE("resident after 4,000 calls " << before << " kB, after 10,000 calls " << after << " kB");
+#ifndef __SANITIZE_ADDRESS__ // which keeps up to 256 MB of freed memory aside
     CHECK(after <= before + 512);
+#endif
     const std::string metrics = get(s.port, "/metrics").body;
     for (const std::string& reason : {std::string("unknown_ids"), std::string("too_few"), std::string("no_choice")})
         CHECK(sample(metrics, "atoll_preferred_fallbacks_total", {"\"" + reason + "\""}) == 0);
